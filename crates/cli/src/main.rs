@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         Err(error) => return misunderstood(error),
     };
     live::screen::tidy_up_on_panic();
-    weighbridge_conductor::offer_services(|| sources::unpack().ok());
+    weighbridge_conductor::offer_services(|| sources::unpack().map_err(|error| format!("{error:#}")));
     let printer = Printer::new(arguments.color, arguments.quiet);
     let outcome = run(arguments.verb, &printer);
     let exit = outcome.unwrap_or_else(|error| {

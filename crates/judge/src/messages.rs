@@ -53,6 +53,7 @@ fn shares(tallies: &Tallies, stream: &CallStream, took: Nanoseconds) -> Option<M
         times: Times {
             quantiles: whole.quantiles.map(|(q, time)| (q, time.map(|time| time / sent))),
             mean: whole.mean.map(|time| time / sent),
+            mean_withheld: None,
             max: whole.max.map(|time| time / sent),
         },
     })

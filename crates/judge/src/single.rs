@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use weighbridge_model::distribution::{Percentile, TimeBucket, TimeDistribution};
-use weighbridge_model::estimate::Validity;
+use weighbridge_model::estimate::{Statistic, Validity};
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::legs::StampSummary;
@@ -16,9 +16,10 @@ use weighbridge_model::record::{
 use weighbridge_model::summary::Finding;
 
 use crate::checks::delayed_ack_stalls::replies_stalled;
+use crate::checks::lateness::Late;
 use crate::thresholds::{
-    BEYOND_PER_BLOCK, BUSY_SHARE, ERROR_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, QUEUE_DRAIN,
-    QUEUE_DRAIN_LEAST, RETRANSMIT_SHARE,
+    BEYOND_PER_BLOCK, BUSY_SHARE, ERROR_SHARE, LOOP_DELAY_SHARE, QUEUE_DRAIN, QUEUE_DRAIN_LEAST,
+    RETRANSMIT_SHARE,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +71,8 @@ pub struct Times {
     /// Quantile and its time.
     pub quantiles: [(f64, Result<Nanoseconds, Withheld>); 5],
     pub mean: Option<Nanoseconds>,
+    /// Why there is no mean, where lateness could have moved it.
+    pub mean_withheld: Option<Withheld>,
     pub max: Option<Nanoseconds>,
 }
 
@@ -162,9 +165,8 @@ pub fn distribution(tallies: &Tallies) -> TimeDistribution {
         return TimeDistribution::default();
     }
     let has_enough = |q: f64| response.len() - (q * response.len() as f64).ceil() as u64 >= BEYOND_PER_BLOCK;
-    let was_in_time = |q: f64| {
-        tallies.lag.is_empty() || quantile(&tallies.lag, q) <= lateness_limit(quantile(&response, q))
-    };
+    let was_in_time =
+        |q: f64| Late::new(&tallies.lag, Statistic::Quantile(q), quantile(&response, q)).is_none();
     let is_told = |q: &f64| has_enough(*q) && was_in_time(*q);
     let percentile = |q: f64| Percentile { quantile: q, time: quantile(&response, q) };
     let edges = edges(response.min(), response.max());
@@ -255,6 +257,7 @@ pub(crate) fn times(histogram: &TimeHistogram) -> Times {
     Times {
         quantiles: QUANTILES.map(|q| (q, at(q))),
         mean: present.then(|| Nanoseconds::from_nanos(histogram.mean().round() as u64)),
+        mean_withheld: None,
         max: present.then(|| Nanoseconds::from_nanos(histogram.max())),
     }
 }
@@ -296,18 +299,21 @@ impl Single {
         self.operations.iter_mut().for_each(|operation| operation.response.withhold());
     }
 
-    /// A request that is sent late has a longer response time, so that a quantile is at most what was measured. One is
-    /// withheld where requests of its rank were late by a relevant part of it. If that holds for the median, no response
+    /// Withholds the quantiles that lateness could have moved, as in a run. If the median is one of them, no response
     /// time is left to use.
     fn bound_what_lateness_moved(&mut self, lag: &TimeHistogram) {
+        let withheld = |statistic: Statistic, measured: Nanoseconds| {
+            let Late { late, at_most } = Late::new(lag, statistic, measured)?;
+            Some(Withheld::Late { at_most, late })
+        };
         let operations = self.operations.iter_mut().map(|operation| &mut operation.response);
-        for (q, time) in operations.chain([&mut self.response]).flat_map(|times| &mut times.quantiles) {
-            let late = quantile(lag, *q);
-            if let Ok(at_most) = *time
-                && late > lateness_limit(at_most)
-            {
-                *time = Err(Withheld::Late { at_most, late });
+        for times in operations.chain([&mut self.response]) {
+            for (q, time) in &mut times.quantiles {
+                let why = time.ok().and_then(|measured| withheld(Statistic::Quantile(*q), measured));
+                *time = why.map_or(*time, Err);
             }
+            times.mean_withheld = times.mean.and_then(|mean| withheld(Statistic::Mean, mean));
+            times.mean = times.mean.filter(|_| times.mean_withheld.is_none());
         }
         if let (_, Err(Withheld::Late { at_most, late })) = self.response.quantiles[0] {
             let reason = format!(
@@ -321,11 +327,6 @@ impl Single {
         self.validity = self.validity.max(validity);
         self.reasons.push(reason);
     }
-}
-
-/// How late the generator may be where the response time is `time`.
-fn lateness_limit(time: Nanoseconds) -> Nanoseconds {
-    LAG_FLOOR.max(Nanoseconds::from_nanos((time.as_nanos() as f64 * LAG_SHARE) as u64))
 }
 
 /// With the thresholds of a run.
@@ -484,6 +485,22 @@ mod tests {
     }
 
     #[test]
+    fn a_mean_that_lateness_moved_is_withheld_with_its_bound() {
+        let mut tallies = Tallies::default();
+        (0..10_000).for_each(|_| tallies.record(&record(0, 0, 300_000, Outcome::Ok)));
+        tallies.lag.record_n(1_000, 9_900).unwrap();
+        tallies.lag.record_n(20_000_000, 100).unwrap();
+        let late = single(&[window(10_000, ErrorCounts::default())], &tallies, None, None);
+        let Some(Withheld::Late { at_most, late: by }) = late.response.mean_withheld else {
+            panic!("{late:?}")
+        };
+        let near = |time: Nanoseconds, micros: f64| (time.as_nanos() as f64 / micros / 1e3 - 1.0).abs() < 0.01;
+        assert!(near(at_most, 300.0) && near(by, 201.0), "{late:?}");
+        assert_eq!((late.response.mean, late.validity), (None, Validity::Valid));
+        assert!(late.service.mean.is_some() && late.response.quantiles[1].1.is_ok());
+    }
+
+    #[test]
     fn a_late_median_invalidates_and_a_busy_generator_is_suspect() {
         let mut tallies = Tallies::default();
         (0..100).for_each(|_| tallies.record(&record(0, 0, 100_000, Outcome::Ok)));
@@ -511,6 +528,11 @@ mod tests {
         assert_eq!(suspect.validity, Validity::Suspect);
         assert!(suspect.reasons[0].starts_with("11 of 1000 requests failed"), "{:?}", suspect.reasons);
         assert_eq!(validity(1_000).validity, Validity::Invalid);
+        let mut tallies = Tallies::default();
+        tallies.lag.record_n(5_000_000, 1_000).unwrap();
+        let errors = ErrorCounts { status: 1_000, ..ErrorCounts::default() };
+        let failed = single(&[window(1_000, errors)], &tallies, None, None);
+        assert_eq!(failed.reasons, ["no good reply came"], "there is no time that lateness could have moved");
     }
 
     /// A second of load that was due, on a server that takes 1 ms and answers 1,000/s.

@@ -263,7 +263,21 @@ impl<'a> Table<'a> {
             }
         }
         self.doubt(&mut cost, variant);
+        self.withhold_if_late(&mut cost, variant, at);
         cost
+    }
+
+    /// Withholds a cost that the generator's lateness could have moved, on either side.
+    fn withhold_if_late(&self, cost: &mut Cost, variant: VariantId, at: usize) {
+        let moved = |id: VariantId| Some((id, self.diagnoses[id.index()].moved(at, cost.quantity)?));
+        if cost.verdict == Verdict::Invalid {
+            return;
+        }
+        if let Some((id, figure)) = [VariantId(0), variant].into_iter().find_map(moved) {
+            let reason = format!("`{}`: {}", self.question.variants[id.index()].name, figure.reason());
+            (cost.verdict, cost.effect, cost.reason) = (Verdict::Withheld, None, Some(reason));
+            (cost.difference, cost.ratio, cost.p) = (None, None, None);
+        }
     }
 
     fn spreads(&self) -> Vec<Spread> {
@@ -459,11 +473,13 @@ impl<'a> Table<'a> {
 
     fn figures(&self, variant: VariantId) -> Vec<Figure> {
         let mut figures = Vec::new();
-        for (&scope, samples) in self.scopes.iter().zip(&self.samples[variant.index()]) {
+        for (at, (&scope, samples)) in self.scopes.iter().zip(&self.samples[variant.index()]).enumerate() {
             for quantity in self.quantities(scope) {
-                let (estimate, reason) = match samples.figure(quantity) {
-                    Ok(estimate) => (Some(estimate), None),
-                    Err(absence) => (None, Some(self.why_absent(absence, quantity))),
+                let late = self.diagnoses[variant.index()].moved(at, quantity);
+                let (estimate, reason) = match (samples.figure(quantity), late) {
+                    (Err(absence), _) => (None, Some(self.why_absent(absence, quantity))),
+                    (Ok(_), Some(figure)) => (None, Some(figure.reason())),
+                    (Ok(estimate), None) => (Some(estimate), None),
                 };
                 let operation = self.point.name(scope).to_owned();
                 figures.push(Figure { operation, quantity, unit: quantity.unit(), estimate, reason });

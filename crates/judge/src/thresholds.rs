@@ -21,10 +21,10 @@ pub const FAMILY_ERROR: f64 = 0.05;
 
 // --- Self-check: invalid -----------------------------------------------------------------------------------------
 
-/// The generator's lateness (lag p99) up to which figures are always valid.
+/// The generator's lateness (lag p99, or that of a higher rank) that never moves a figure.
 pub const LAG_FLOOR: Nanoseconds = Nanoseconds::from_micros(100);
-/// The generator's lateness (lag p99), as a share of the response p50, that makes figures invalid; not below
-/// [`LAG_FLOOR`].
+/// The generator's lateness, as a share of the response time of the same rank, that withholds it; not below
+/// [`LAG_FLOOR`]. Of a step of a search for capacity: lag p99 as a share of the smallest limit of a time.
 pub const LAG_SHARE: f64 = 0.10;
 /// Share of a block's CPU time taken by the hypervisor that voids the block.
 pub const STEAL_SHARE: f64 = 0.10;

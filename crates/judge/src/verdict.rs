@@ -138,7 +138,8 @@ pub(crate) fn append_reason(reason: &mut Option<String>, more: String) {
 /// `+1.0 %`; two decimals below 0.1 %.
 pub(crate) fn signed_percent(change: f64) -> String {
     let percent = 100.0 * change;
-    if percent.abs() < 0.1 { format!("{percent:+.2} %") } else { format!("{percent:+.1} %") }
+    let text = if percent.abs() < 0.1 { format!("{percent:+.2} %") } else { format!("{percent:+.1} %") };
+    if text == "-0.00 %" { "+0.00 %".to_owned() } else { text }
 }
 
 /// Why a conclusion does not stand: `significant alone, not after correcting for 36 comparisons`.

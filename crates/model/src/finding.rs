@@ -5,6 +5,8 @@
 pub const CLIFF: &str = "cliff";
 /// Which variant is the fastest at which sizes.
 pub const BEST_BY_SIZE: &str = "best by size";
+/// Requests that were sent later than they were due, by the generator's doing.
+pub const GENERATOR_LATE: &str = "generator late";
 /// Layers whose costs do not add up.
 pub const LAYERS_INTERACT: &str = "layers interact";
 
@@ -12,7 +14,8 @@ pub const LAYERS_INTERACT: &str = "layers interact";
 pub const NOT_ITS_PARTS: &str = "composition is not its parts";
 
 /// Notes that may change what a reader does, so that a terminal shows them by default.
-pub const WORTH_READING: [&str; 6] = [
+pub const WORTH_READING: [&str; 7] = [
+    GENERATOR_LATE,
     CLIFF,
     LAYERS_INTERACT,
     NOT_ITS_PARTS,

@@ -17,6 +17,16 @@ pub enum GateKind {
     Require,
 }
 
+impl GateKind {
+    /// Its key in TOML.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FailIf => "fail_if",
+            Self::Require => "require",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Comparison {
@@ -100,12 +110,44 @@ impl Gate {
         }
     }
 
+    /// Whether it wants a figure of at most its bound, rather than of at least.
+    pub fn wants_at_most(&self) -> bool {
+        (self.kind == GateKind::FailIf) == (self.comparison == Comparison::Above)
+    }
+
+    /// The bound, as written.
+    pub fn written_bound(&self) -> &str {
+        let bound = self.text.split_once(['<', '>']).map_or("", |(_, bound)| bound);
+        bound.trim_start_matches('=').trim()
+    }
+
     /// Whether the whole interval satisfies the condition.
     pub fn is_shown(&self, lower: f64, upper: f64, bound: f64) -> bool {
         match self.comparison {
             Comparison::Above => lower > bound,
             Comparison::Below => upper < bound,
         }
+    }
+}
+
+/// A gate, judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateResult {
+    pub gate: Gate,
+    pub passed: bool,
+    /// The figure that is nearest to the bound or furthest beyond it: `response p95 of go: 3.20 ms, at most 5 ms`.
+    pub figure: String,
+}
+
+impl GateResult {
+    pub const fn mark(&self) -> char {
+        if self.passed { '✓' } else { '✗' }
+    }
+}
+
+impl fmt::Display for GateResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.figure, self.mark())
     }
 }
 
@@ -226,6 +268,18 @@ mod tests {
             let error = Gate::parse(GateKind::FailIf, text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_gate_says_what_it_wants() {
+        let wants = |kind, text| {
+            let gate = Gate::parse(kind, text).unwrap();
+            (gate.wants_at_most(), gate.written_bound().to_owned())
+        };
+        assert_eq!(wants(GateKind::FailIf, "p50 > +2%"), (true, "+2%".to_owned()));
+        assert_eq!(wants(GateKind::Require, "p99 <= 5 ms"), (true, "5 ms".to_owned()));
+        assert_eq!(wants(GateKind::Require, "throughput >=-5 %"), (false, "-5 %".to_owned()));
+        assert_eq!(wants(GateKind::FailIf, "throughput < 5000/s"), (false, "5000/s".to_owned()));
     }
 
     #[test]

@@ -16,7 +16,7 @@ struct PageContext {
 
 impl PageContext {
     fn report<'a>(&'a self, summary: &'a Summary, detail: &'a Detail) -> Report<'a> {
-        Report { summary, detail, environment: &self.environment, how: &self.how }
+        Report { summary, detail, environment: &self.environment, how: &self.how, gates: &[] }
     }
 }
 

@@ -9,7 +9,6 @@ use weighbridge_model::ppbench::{self, Row};
 
 use crate::columns::TableName;
 use crate::jmh::JmhClass;
-use crate::junit::GateCase;
 use crate::{Report, TextOptions, csv, hdr_log, html, jmh, json, junit, markdown, open_metrics, terminal};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,8 +164,6 @@ pub struct Exported<'a> {
     pub report: Report<'a>,
     /// Windows, blocks and histograms, for formats that [need them](ExportFormat::needs_evidence).
     pub evidence: Option<&'a Evidence>,
-    /// Results of its gates, for test cases.
-    pub gates: &'a [GateCase],
     /// Single requests, for [`ExportFormat::PpbenchCsv`].
     pub rows: &'a [Row],
     /// For [`ExportFormat::Jmh`] and [`ExportFormat::JmhText`].
@@ -184,12 +181,12 @@ pub fn export(
     let nothing = Evidence::default();
     let evidence = run.evidence.unwrap_or(&nothing);
     let text = match format {
-        ExportFormat::Text => terminal::verdicts(summary, options),
+        ExportFormat::Text => terminal::verdicts(summary, report.gates, options),
         ExportFormat::Json => json::run(summary),
         ExportFormat::Detail => json::pretty(detail),
         ExportFormat::Csv => csv::table(table, summary, run.evidence),
         ExportFormat::Parquet => return parquet(table, run),
-        ExportFormat::Markdown => markdown::verdicts(summary),
+        ExportFormat::Markdown => markdown::verdicts(summary, report.gates),
         ExportFormat::Html => html::page(&[report], &[]),
         ExportFormat::HdrLog => {
             return hdr_log::log(summary, evidence)
@@ -198,7 +195,7 @@ pub fn export(
         ExportFormat::Jmh => jmh::results(summary, evidence, run.jmh_class),
         ExportFormat::JmhText => jmh::table(summary, evidence, run.jmh_class),
         ExportFormat::OpenMetrics => open_metrics::exposition(summary),
-        ExportFormat::Junit => junit::cases(summary, run.gates),
+        ExportFormat::Junit => junit::cases(summary, report.gates),
         ExportFormat::PpbenchCsv => ppbench::write(run.rows),
     };
     Ok(text.into_bytes())

@@ -5,20 +5,12 @@
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use weighbridge_model::estimate::{Validity, Verdict};
+use weighbridge_model::gate::GateResult;
 use weighbridge_model::summary::{Cost, Summary};
 
 use crate::text::clean;
 use crate::view::{self, Pair};
 use crate::words;
-
-/// A gate and its result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateCase {
-    /// As written, with its kind: `fail_if p50 > +2 %`.
-    pub condition: String,
-    /// Why it failed; `None` if it passed.
-    pub failed: Option<String>,
-}
 
 struct Case {
     class: String,
@@ -41,7 +33,7 @@ struct Suite {
     cases: Vec<Case>,
 }
 
-pub(crate) fn cases(summary: &Summary, gates: &[GateCase]) -> String {
+pub(crate) fn cases(summary: &Summary, gates: &[GateResult]) -> String {
     let suites = suites(summary, gates);
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     // Writing to memory cannot fail.
@@ -52,7 +44,7 @@ pub(crate) fn cases(summary: &Summary, gates: &[GateCase]) -> String {
     text
 }
 
-fn suites(summary: &Summary, gates: &[GateCase]) -> Vec<Suite> {
+fn suites(summary: &Summary, gates: &[GateResult]) -> Vec<Suite> {
     let mut suites: Vec<Suite> = view::points(summary)
         .iter()
         .map(|point| Suite {
@@ -98,15 +90,16 @@ fn pair_cases(summary: &Summary, pair: &Pair<'_>) -> Vec<Case> {
 }
 
 /// A gate that passed on an invalid run shows nothing, so it is an error.
-fn gate_case(summary: &Summary, gate: &GateCase) -> Case {
-    let result = match &gate.failed {
-        Some(why) => CaseResult::Failed(why.clone()),
-        None if summary.validity == Validity::Invalid => {
-            CaseResult::Error("the run is invalid: its figures must not be used".to_owned())
+fn gate_case(summary: &Summary, gate: &GateResult) -> Case {
+    let (result, output) = match gate.passed {
+        false => (CaseResult::Failed(gate.to_string()), None),
+        true if summary.validity == Validity::Invalid => {
+            (CaseResult::Error("the run is invalid: its figures must not be used".to_owned()), None)
         }
-        None => CaseResult::Passed,
+        true => (CaseResult::Passed, Some(gate.to_string())),
     };
-    Case { class: summary.title.clone(), name: gate.condition.clone(), result, output: None }
+    let name = format!("{} {}", gate.gate.kind.name(), gate.gate);
+    Case { class: summary.title.clone(), name, result, output }
 }
 
 fn document(writer: &mut Writer<Vec<u8>>, summary: &Summary, suites: &[Suite]) -> std::io::Result<()> {

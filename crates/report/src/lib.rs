@@ -44,13 +44,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde_json::Value;
+use weighbridge_model::gate::GateResult;
 use weighbridge_model::summary::{Detail, Summary};
 
 pub use columns::TableName;
 pub use export::{ExportError, ExportFormat, Exported, export};
 pub use html::{Comparison, HowToRepeat, page, suite_page};
 pub use jmh::JmhClass;
-pub use junit::GateCase;
 pub use schema::Schema;
 pub use style::{Style, Tone};
 pub use words::{Shown, change_of as change, headline_sentences, point as point_words, sentence};
@@ -124,6 +124,7 @@ pub struct Report<'a> {
     /// The host and its tools, as stored with the run.
     pub environment: &'a Value,
     pub how: &'a HowToRepeat,
+    pub gates: &'a [GateResult],
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -151,24 +152,22 @@ impl TextOptions<'_> {
 
 pub fn render(format: Format, report: &Report<'_>, options: &TextOptions<'_>) -> String {
     match format {
-        Format::Text => terminal::verdicts(report.summary, options),
+        Format::Text => terminal::verdicts(report.summary, report.gates, options),
         Format::Json => json::run(report.summary),
         Format::Csv => csv::costs(&[report.summary]),
-        Format::Markdown => markdown::verdicts(report.summary),
+        Format::Markdown => markdown::verdicts(report.summary, report.gates),
         Format::Html => page(&[*report], &[]),
     }
 }
 
 pub fn render_suite(format: Format, reports: &[Report<'_>], options: &TextOptions<'_>) -> String {
     let summaries: Vec<&Summary> = reports.iter().map(|report| report.summary).collect();
-    let each = |page: &dyn Fn(&Summary) -> String| {
-        summaries.iter().map(|summary| page(summary)).collect::<Vec<_>>().join("\n")
-    };
+    let each = |page: &dyn Fn(&Report<'_>) -> String| reports.iter().map(page).collect::<Vec<_>>().join("\n");
     match format {
-        Format::Text => each(&|summary| terminal::verdicts(summary, options)),
+        Format::Text => each(&|report| terminal::verdicts(report.summary, report.gates, options)),
         Format::Json => json::suite(&summaries),
         Format::Csv => csv::costs(&summaries),
-        Format::Markdown => each(&markdown::verdicts),
+        Format::Markdown => each(&|report| markdown::verdicts(report.summary, report.gates)),
         Format::Html => suite_page(reports),
     }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use weighbridge_model::distribution::TimeDistribution;
 use weighbridge_model::estimate::Validity;
 use weighbridge_model::finding::title;
+use weighbridge_model::gate::GateResult;
 use weighbridge_model::idle::IdleWait;
 use weighbridge_model::legs::StampSummary;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, display_bytes};
@@ -19,7 +20,7 @@ use crate::latency;
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, counted, grouped, hanging, shorten};
-use crate::{Format, FormatError, TextOptions, csv, json, legs, markdown, words};
+use crate::{Format, FormatError, TextOptions, csv, json, legs, markdown, terminal, words};
 
 /// Requests that must lie beyond a quantile before it is shown.
 pub const MIN_BEYOND: u64 = 20;
@@ -131,6 +132,14 @@ pub struct Failure {
     pub count: u64,
 }
 
+/// Replies with one HTTP status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StatusCount {
+    /// `2xx` for good replies, `404 Not Found` for others, `other` beyond a few distinct ones.
+    pub status: String,
+    pub count: u64,
+}
+
 /// Messages of one call that streams.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Messages {
@@ -200,6 +209,9 @@ pub struct LoadSummary {
     /// The distribution of response times; only where asked for, and where there is a steady state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<TimeDistribution>,
+    /// Replies by HTTP status; only where asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub statuses: Vec<StatusCount>,
     /// Each operation by itself, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<Operation>,
@@ -243,13 +255,14 @@ pub fn withheld(beyond: u64) -> String {
 pub fn render(
     format: Format,
     summary: &LoadSummary,
+    gates: &[GateResult],
     options: &TextOptions<'_>,
 ) -> Result<String, FormatError> {
     Ok(match format {
-        Format::Text => text(summary, options.style, options.width()),
+        Format::Text => text(summary, gates, options.style, options.width()),
         Format::Json => json::pretty(summary),
         Format::Csv => table_csv(summary),
-        Format::Markdown => table_markdown(summary),
+        Format::Markdown => table_markdown(summary, gates),
         Format::Html => {
             return Err(FormatError::Unavailable {
                 format,
@@ -260,7 +273,7 @@ pub fn render(
     })
 }
 
-fn text(summary: &LoadSummary, style: Style, columns: usize) -> String {
+fn text(summary: &LoadSummary, gates: &[GateResult], style: Style, columns: usize) -> String {
     let mut lines = alarms(summary, style, columns);
     lines.push(style.paint(Tone::Strong, &shorten(&clean(&summary.url), columns)));
     let conditions = hanging("", &conditions(summary), columns);
@@ -272,6 +285,10 @@ fn text(summary: &LoadSummary, style: Style, columns: usize) -> String {
     lines.push(String::new());
     if let Some(latency) = &summary.latency {
         lines.extend(latency::lines(latency, style, columns));
+        lines.push(String::new());
+    }
+    if !summary.statuses.is_empty() {
+        lines.extend(status_lines(&summary.statuses, style, columns));
         lines.push(String::new());
     }
     if let Some(stamps) = &summary.kernel_timestamps {
@@ -289,6 +306,7 @@ fn text(summary: &LoadSummary, style: Style, columns: usize) -> String {
         facts.span(format!("  {name:<10}"), Cell::toned(tone, value));
     }
     lines.extend(facts.lines(style, columns));
+    lines.extend(terminal::gate_lines(gates, style, columns));
     lines.push(String::new());
     lines.join("\n")
 }
@@ -313,6 +331,17 @@ fn alarms(summary: &LoadSummary, style: Style, columns: usize) -> Vec<String> {
         let words = format!("{}: {}; {}", title(&finding.name), finding.evidence, finding.remedy);
         hanging("note: ", &clean(&words), columns)
     }));
+    lines
+}
+
+fn status_lines(statuses: &[StatusCount], style: Style, columns: usize) -> Vec<String> {
+    let mut table = Table::new([Align::Left, Align::Right], 2);
+    for StatusCount { status, count } in statuses {
+        let status = shorten(&clean(status), LEAST_NAME * 2);
+        table.push(vec![Cell::new(format!("  {status}")), Cell::new(grouped(*count))]);
+    }
+    let mut lines = vec![style.paint(Tone::Secondary, "replies by status")];
+    lines.extend(table.lines(style, columns));
     lines
 }
 
@@ -551,7 +580,7 @@ fn table_csv(summary: &LoadSummary) -> String {
     text
 }
 
-fn table_markdown(summary: &LoadSummary) -> String {
+fn table_markdown(summary: &LoadSummary, gates: &[GateResult]) -> String {
     let mut text = format!("### {}\n\n", markdown::escape(&summary.url));
     if let Some(line) = words::failures(summary.requests, summary.errors_by_kind) {
         text.push_str(&format!("> **{line}**\n"));
@@ -592,5 +621,6 @@ fn table_markdown(summary: &LoadSummary) -> String {
     for line in withheld_lines(summary) {
         text.push_str(&format!("\n{}\n", markdown::escape(&line)));
     }
-    text
+    let gates = markdown::gates(gates);
+    if gates.is_empty() { text } else { format!("{text}\n{gates}") }
 }

@@ -5,6 +5,7 @@ use weighbridge_model::capacity::CapacityFound;
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::factorial::{Factorial, FactorialTable};
 use weighbridge_model::finding::title;
+use weighbridge_model::gate::GateResult;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::{Chain, SumCheck};
 use weighbridge_model::parts::RelayParts;
@@ -16,7 +17,7 @@ use crate::words::Shown;
 use crate::{capacity, factorial, goodput, layering, parts, words};
 
 /// One run: alarms, the headline in words, a table per variant and point, findings.
-pub fn verdicts(summary: &Summary) -> String {
+pub fn verdicts(summary: &Summary, gates: &[GateResult]) -> String {
     let mut text = format!("### {}\n\n", escape(&summary.title));
     for alarm in words::alarms(summary) {
         text.push_str(&format!("> **{}**\n", escape(&alarm.line)));
@@ -32,6 +33,7 @@ pub fn verdicts(summary: &Summary) -> String {
     for (name, reason) in &summary.unavailable {
         text.push_str(&format!("- {} unavailable: {}\n", escape(name), escape(reason)));
     }
+    text.push_str(&self::gates(gates));
     for point in view::points(summary) {
         text.push_str(&capacities(summary, point.label));
         for pair in &point.pairs {
@@ -62,6 +64,12 @@ pub fn verdicts(summary: &Summary) -> String {
     text.push_str(&over_points(summary));
     text.push_str(&closing(summary));
     text
+}
+
+/// Each gate with its figure and a mark.
+pub(crate) fn gates(gates: &[GateResult]) -> String {
+    let line = |gate: &GateResult| format!("- {} {}\n", gate.mark(), escape(&gate.figure));
+    gates.iter().map(line).collect()
 }
 
 /// The highest rates at a point; empty without a search for capacity.

@@ -6,6 +6,7 @@ mod brief;
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
 use weighbridge_model::finding::{self, BEST_BY_SIZE, FindingHead, title};
+use weighbridge_model::gate::GateResult;
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
 
 use crate::style::{Style, Tone};
@@ -27,11 +28,11 @@ const SENTENCES_MOST: usize = 4;
 const ADVICE_MOST: usize = 3;
 
 /// The whole text, with a final newline.
-pub fn verdicts(summary: &Summary, options: &TextOptions<'_>) -> String {
+pub fn verdicts(summary: &Summary, gates: &[GateResult], options: &TextOptions<'_>) -> String {
     let columns = options.width();
     // Lines hold two names and a few words.
     let summary = &names::shortened(summary, (columns - NAME_ROOM) / 2);
-    let page = Page { summary, style: options.style, columns };
+    let page = Page { summary, gates, style: options.style, columns };
     let mut lines = if options.details { page.whole() } else { page.brief() };
     let place = options.place.map(|place| format!("run: {}", clean(place)));
     lines.extend(place.map(|place| hanging_whole("", &place, columns)));
@@ -41,6 +42,7 @@ pub fn verdicts(summary: &Summary, options: &TextOptions<'_>) -> String {
 
 struct Page<'a> {
     summary: &'a Summary,
+    gates: &'a [GateResult],
     style: Style,
     columns: usize,
 }
@@ -89,6 +91,7 @@ impl Page<'_> {
             lines.push(self.style.paint(words::tone(cost), &sentence));
         }
         lines.extend(self.advice());
+        lines.extend(gate_lines(self.gates, self.style, self.columns));
         lines
     }
 
@@ -283,6 +286,16 @@ impl Page<'_> {
         }
         lines
     }
+}
+
+/// Each gate with its figure and a mark.
+pub(crate) fn gate_lines(gates: &[GateResult], style: Style, columns: usize) -> Vec<String> {
+    let line = |gate: &GateResult| {
+        let tone = if gate.passed { Tone::Better } else { Tone::Problem };
+        let text = hanging("", &clean(&gate.to_string()), columns);
+        text.lines().map(|line| style.paint(tone, line)).collect::<Vec<_>>().join("\n")
+    };
+    gates.iter().map(line).collect()
 }
 
 fn unavailable_words(name: &str, reason: &str) -> String {

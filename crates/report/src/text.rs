@@ -64,14 +64,35 @@ pub enum Wide {
     Whole,
 }
 
-/// Folds `lead` and `text` at spaces into lines of at most `width` columns; later lines begin with `indent`.
+/// What follows a number and stays on its line.
+pub(crate) const UNITS: [&str; 12] =
+    ["%", "pp", "ns", "µs", "ms", "s", "min", "B", "kB", "KiB", "MiB", "GiB"];
+
+/// The words of `text`; a number and its unit are one.
+fn words_of(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')', ']', '…']));
+        match words.last_mut() {
+            Some(last) if is_unit && last.ends_with(|c: char| c.is_ascii_digit() || c == ']') => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+/// Folds `lead` and `text` at spaces into lines of at most `width` columns; later lines begin with `indent`. No line
+/// ends between a number and its unit.
 pub fn fold(text: &str, lead: &str, indent: &str, width: usize, wide: Wide) -> Vec<String> {
     let mut lines = vec![lead.to_owned()];
     let mut is_fresh = true;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in words_of(text) {
         let room =
             width.saturating_sub(columns(indent).max(if lines.len() == 1 { columns(lead) } else { 0 }));
-        let word = if wide == Wide::Cut { shorten(word, room.max(1)) } else { word.to_owned() };
+        let word = if wide == Wide::Cut { shorten(&word, room.max(1)) } else { word };
         let line = lines.last_mut().expect("never empty");
         if is_fresh || columns(line) + 1 + columns(&word) <= width {
             line.push_str(if is_fresh { "" } else { " " });
@@ -135,6 +156,19 @@ mod tests {
         assert_eq!(hanging("a: ", "b", 80), "a: b");
         assert_eq!(hanging("at ", "/var/lib/somewhere now", 12), "at /var…here\n   now");
         assert_eq!(hanging_whole("at ", "/var/lib/somewhere now", 12), "at /var/lib/somewhere\n   now");
+    }
+
+    #[test]
+    fn a_number_and_its_unit_stay_on_one_line() {
+        assert_eq!(hanging("", "interval of 95 % and more", 16), "interval of 95 %\n  and more");
+        assert_eq!(hanging("", "interval of 95 % and more", 15), "interval of\n  95 % and more");
+        assert_eq!(hanging("", "by [+2.0, +3.1] %, so", 12), "by [+2.0,\n  +3.1] %,\n  so");
+        assert_eq!(hanging("", "in each of the % of a", 14), "in each of the\n  % of a");
+        let all: Vec<String> =
+            (1..60).map(|width| hanging("", "a 95 % bc 1.5 MiB) d 20 ms.", width)).collect();
+        let is_torn =
+            |text: &String| ["%", "MiB", "ms"].iter().any(|unit| text.contains(&format!("\n  {unit}")));
+        assert!(!all.iter().skip(8).any(is_torn), "{all:?}");
     }
 
     #[test]

@@ -112,11 +112,11 @@ test("a run offers what it can fill and no more", () => {
 test("titles say the finding with its interval", () => {
   assert.equal(
     describe("forest", run(), { theme: "light" })?.title,
-    "new: response p50 higher (worse): +31.0 % [+30.0, +32.0] against old",
+    "new: response p50 higher (worse): +31.0\u00a0% [+30.0, +32.0] against old",
   );
   assert.equal(
     describe("operations", run(), { theme: "light" })?.title,
-    "del of new: response p50 higher (worse): +61.0 % [+60.0, +62.0] against old",
+    "del of new: response p50 higher (worse): +61.0\u00a0% [+60.0, +62.0] against old",
   );
 });
 
@@ -545,9 +545,9 @@ test("lines of one's own have letters of their own, without the host's too; mult
   });
   const texts = (over: OverOptions) =>
     JSON.stringify(describe("latency", data, { theme: "light", titled: true, over })?.option);
-  assert.match(texts({}), /A {2}4,096 B page/);
+  assert.match(texts({}), /A {2}4,096\sB page/);
   const own = texts({ guides: false, more_guides: [{ name: "window", bytes: 3000, every: true }] });
-  assert.match(own, /A {2}3,000 B window, and each multiple of it/);
+  assert.match(own, /A {2}3,000\sB window, and each multiple of it/);
   assert.match(own, /Letters: sizes that were asked for\./);
   assert.doesNotMatch(own, /page|6,000 B/);
 });
@@ -603,4 +603,53 @@ test("a waterfall says which layer costs most of what is told from none, in cost
     title("response_p50", level("veth", 8, 10)),
     /add to response p50 cannot be distinguished from nothing$/,
   );
+});
+
+test("a band that reaches far below its curve is left out there and does not fall to the bottom", () => {
+  const data = run();
+  const curve = data.detail.curves?.[1];
+  if (!curve?.band) throw new Error("a curve with a band");
+  curve.band[3] = [-4000, 9000];
+  const made = describe("percentiles", data, { theme: "light" });
+  const all = series(made).filter((one) => one.type === "custom" && one.name === "new");
+  const drawn = all.map((one) => one.data.length);
+  assert.deepEqual(drawn, [1], "one stretch, of three quantiles");
+  assert.ok((optionOf(made).yAxis as unknown as { min: number }).min >= 0, "the axis ends at what is drawn");
+  assert.match(JSON.stringify(made?.option), /left out where they reach below a quarter of the time/);
+  assert.doesNotMatch(
+    JSON.stringify(describe("percentiles", run(), { theme: "light" })?.option),
+    /left out where/,
+  );
+});
+
+/** A run over values of one factor. */
+function over(key: string, values: readonly string[]): PageData {
+  const of = run();
+  const at = (value: string) => ({ [key]: value });
+  const summary = {
+    ...of.summary,
+    variants: values.flatMap((value) => of.summary.variants.map((one) => ({ ...one, point: at(value) }))),
+    costs: values.flatMap((value) => of.summary.costs.map((one) => ({ ...one, point: at(value) }))),
+  } as unknown as Summary;
+  const numbers = values.map((value): [string, number] => [value, Number(value)]);
+  return { summary, detail: { axes: [{ key, scale: "count", values: numbers }] } };
+}
+
+test("two figures are neither a map nor a trend", () => {
+  const two = available(over("load.connections", ["4", "16"]));
+  assert.ok(!two.includes("heatmap") && !two.includes("size"), two.join());
+  const three = available(over("load.connections", ["4", "16", "64"]));
+  assert.ok(three.includes("heatmap") && three.includes("size"), three.join());
+});
+
+test("verdicts in the forest have room for all their words at every width", () => {
+  const words = "higher (worse)";
+  for (let width = 300; width <= 1400; width += 50) {
+    const made = describe("forest", run(), { theme: "light", width });
+    const { right } = (optionOf(made).grid as unknown as { right: number }) ?? { right: 0 };
+    const isBeside = right > 16;
+    // Without a document the library measures letters by their number alone.
+    assert.ok(!isBeside || right >= textWidth(`+31.0 % [+30.0, +32.0]${words}`, 11.5) + 24, `${width}`);
+    assert.ok(right <= width * 0.5, `${width}: ${right}`);
+  }
 });

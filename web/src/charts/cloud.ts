@@ -42,7 +42,10 @@ export interface Dots {
   y(index: number): number;
 }
 
-export function cloud(dots: Dots, look: Look, grid: number) {
+/** Opacity of dots behind lines of their colour, as a share of the usual. */
+export const BEHIND = 0.45;
+
+export function cloud(dots: Dots, look: Look, grid: number, share = 1) {
   return {
     type: "custom",
     name: dots.name,
@@ -84,7 +87,7 @@ export function cloud(dots: Dots, look: Look, grid: number) {
             box,
             [from, own[at + 1]?.[0] ?? Number.POSITIVE_INFINITY],
             look.color,
-            opacity,
+            opacity * share,
           ),
         ),
       };

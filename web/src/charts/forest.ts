@@ -41,6 +41,10 @@ const ROW = 22;
 const HEADING = 28;
 const LEAST_ROW_SHARE = 0.65;
 const LINE_ABOVE = 16;
+/** Pixels between drawing, figures, verdict and edge. */
+const BESIDE_GAPS = 40;
+/** Figures and verdicts take at most this share of the width beside the drawing; wider ones go above their rows. */
+const BESIDE_MOST = 0.5;
 
 /** A row; without a cost, a heading. */
 interface Line {
@@ -55,7 +59,11 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
   // If no cost has figures, a table shows the reasons better.
   if (!costs.some(hasFigures)) return null;
   const on = sheet("forest", options, 900);
-  const above = isNarrow(on) ? linesAbove(on, arrangeRows(data, costs, 0).lines) : 0;
+  const shown = costs.filter(hasFigures);
+  const numbersAt = Math.max(60, ...shown.map((cost) => textWidth(numbersOf(cost), 11.5, cost.headline)));
+  const beside = numbersAt + Math.max(...costs.map((cost) => textWidth(verdictOf(cost), 11.5))) + BESIDE_GAPS;
+  const isTight = isNarrow(on) || beside > on.width * BESIDE_MOST;
+  const above = isTight ? linesAbove(on, arrangeRows(data, costs, 0).lines) : 0;
   const { lines, height: rows } = arrangeRows(data, costs, above * LINE_ABOVE);
   const lookOf = looks(data, on.theme);
   const headline = costs.filter((cost) => cost.headline);
@@ -71,11 +79,7 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
   const names = lines.map((line) => textWidth(line.text, 12, line.cost === undefined));
   const leftRoom =
     above > 0 ? 16 : Math.min(on.width * 0.3, Math.max(90, ...names.map((width) => width + 14))) + 16;
-  const shown = costs.filter(hasFigures);
-  const results = shown.map((cost) => (cost.ratio ? joined(change(cost.ratio)) : ""));
-  const numbersAt = Math.max(60, ...results.map((text) => textWidth(text, 11.5)), 0);
-  const beside = numbersAt + Math.max(...costs.map((cost) => textWidth(verdict(cost), 11.5))) + 40;
-  const rightRoom = above > 0 ? 16 : Math.min(beside, on.width * 0.45);
+  const rightRoom = above > 0 ? 16 : beside;
   const scale = ratioScale(shown, summary.margin, on.width - leftRoom - rightRoom);
   const height = options.height ?? top + rows + 54;
   const marks = shown.map((cost) => dot(on.theme, cost, lines, scale, lookOf(cost.variant)));
@@ -103,7 +107,7 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
         words(
           lines.flatMap((line) =>
             above > 0
-              ? textsAbove(on, line, above).map((one) => ({ ...one, ground: `${on.theme.ground}d8` }))
+              ? textsAbove(on, line, above).map((one) => ({ ...one, ground: on.theme.ground }))
               : texted(on, line, leftRoom, numbersAt),
           ),
         ),
@@ -126,6 +130,10 @@ function linesAbove(on: Sheet, lines: readonly Line[]): number {
 
 function numbersOf(cost: Cost): string {
   return hasFigures(cost) && cost.ratio ? joined(change(cost.ratio)) : "";
+}
+
+function verdictOf(cost: Cost): string {
+  return hasFigures(cost) ? verdict(cost) : cost.verdict;
 }
 
 function hasBounds(costs: readonly Cost[]): boolean {

@@ -1,5 +1,6 @@
 // Shared by all charts: header, legend, axes, sizes. Layout only; no figure is computed here.
 import { format } from "echarts/core";
+import { unbroken } from "../data/format.ts";
 import type { Unit } from "../data/schema.ts";
 import { FONT, type Look, type Theme, themes } from "./theme.ts";
 import type { ChartKind, ChartOptions, Description } from "./types.ts";
@@ -41,10 +42,10 @@ export function fitFigure(
   return tries.find(({ text, size }) => textWidth(text, size, bold) <= width) ?? { text: "…", size: 10.5 };
 }
 
-/** Breaks text at spaces into lines of at most `width` pixels; a longer word gets a line of its own. */
+/** Breaks text at spaces, but not before a unit, into lines of at most `width` pixels; a longer word gets a line of its own. */
 export function wrap(text: string, width: number, size: number, bold = false): string[] {
   const lines: string[] = [];
-  for (const word of text.split(" ")) {
+  for (const word of unbroken(text).split(" ")) {
     const last = lines.at(-1);
     const joined = last === undefined ? word : `${last} ${word}`;
     if (last !== undefined && textWidth(joined, size, bold) <= width) lines[lines.length - 1] = joined;

@@ -37,6 +37,9 @@ import {
   pointWords,
 } from "./words.ts";
 
+/** A map of fewer cells shows no pattern. */
+const LEAST_CELLS = 3;
+
 export function heatmapPoints(data: PageData): Point[] {
   return points(data.summary).length > 1 && data.summary.costs.length > 0 ? [{}] : [];
 }
@@ -71,7 +74,8 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
     ),
   );
   const shown = cells.filter((cell) => cell.cost && hasFigures(cell.cost));
-  if (shown.length === 0) return null;
+  // Two figures are read faster in the forest and the tables.
+  if (shown.length === 0 || cells.length < LEAST_CELLS) return null;
   const on = sheet("heatmap", options, 900);
   const logs = shown.map((cell) => Math.log(cell.cost?.ratio?.point ?? 1));
   const most = Math.max(summary.margin, ...logs.map(Math.abs));

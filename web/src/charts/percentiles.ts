@@ -30,7 +30,7 @@ import { baseline, clean, finding, label, pointWords, value } from "./words.ts";
 
 /** Up to this many variants, service times are drawn beside response times. */
 const BOTH = 4;
-/** A logarithmic axis extends to an interval's lower bound only down to this share of the lowest point. */
+/** An interval that reaches below this share of its time is not drawn: on a logarithmic axis it would fall to the bottom. */
 const DEEPEST = 0.25;
 
 export function percentilePoints({ detail }: PageData): Point[] {
@@ -66,13 +66,18 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
   const curves = here.filter((curve) => both || curve.time === "response");
   const times = extent(curves.flatMap((curve) => curve.points.map(([, time]) => time)));
   if (!point || !times) return null;
-  const bands = curves.flatMap((curve) => (curve.band ?? []).flat());
-  const [low, high] = extent([...times, ...bands.filter((time) => time > times[0] * DEEPEST)]) ?? times;
+  const bands = curves.filter((curve) => curve.time === "response").map(stretches);
+  const [low, high] =
+    extent([...times, ...bands.flat(2).flatMap(([, lower, upper]) => [lower, upper])]) ?? times;
   const on = sheet("percentiles", options, 900);
   const y = figureScale("ns", low, high, 7);
   const deepest = Math.max(1, ...curves.map((curve) => depth(curve.points.at(-1)?.[0] ?? 0)));
   const lookOf = looks(data, on.theme);
-  const interval = bands.length > 0 ? " Bands are 95 % intervals." : "";
+  const isPartial = curves.some(
+    (curve) => curve.time === "response" && (curve.band ?? []).some((_, at) => !isDrawn(curve, at)),
+  );
+  const gaps = isPartial ? ", left out where they reach below a quarter of the time" : "";
+  const interval = bands.flat().length > 0 ? ` Bands are 95 % intervals${gaps}.` : "";
   const words = {
     title: title(data, shown, point, operation),
     subtitle: [
@@ -109,14 +114,14 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
     };
   };
   const spread = (curve: Curve) =>
-    band(curve.variant, lookOf(curve.variant), on.theme, [
-      (curve.band ?? [])
-        .map(
-          ([lower, upper], at) =>
-            [depth(curve.points[at]?.[0] ?? 0), y.place(lower), y.place(upper)] as const,
-        )
-        .map(([a, b, c]) => [a, b, c]),
-    ]);
+    band(
+      curve.variant,
+      lookOf(curve.variant),
+      on.theme,
+      stretches(curve).map((stretch) =>
+        stretch.map(([x, lower, upper]) => [x, y.place(lower), y.place(upper)] as [number, number, number]),
+      ),
+    );
   const thick = curves.filter((curve) => curve.time === "response");
   return described(
     on,
@@ -140,6 +145,21 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
     },
     height,
   );
+}
+
+function isDrawn(curve: Curve, at: number): boolean {
+  const lower = curve.band?.[at]?.[0];
+  return lower !== undefined && lower > (curve.points[at]?.[1] ?? 0) * DEEPEST;
+}
+
+/** The drawn parts of a curve's band: depth, lower and upper bound; one of a single quantile has no area. */
+function stretches(curve: Curve): [number, number, number][][] {
+  const found: [number, number, number][][] = [[]];
+  (curve.band ?? []).forEach(([lower, upper], at) => {
+    if (isDrawn(curve, at)) found.at(-1)?.push([depth(curve.points[at]?.[0] ?? 0), lower, upper]);
+    else found.push([]);
+  });
+  return found.filter((stretch) => stretch.length > 1);
 }
 
 function isMarked(quantile: number): boolean {

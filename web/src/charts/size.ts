@@ -31,6 +31,9 @@ import {
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { absolute, bounds, capitalize, clean, effect, joined, label, valueWords } from "./words.ts";
 
+/** A line through fewer figures shows no trend. */
+const LEAST_TREND = 3;
+
 /** A drawing for each factor and each setting of the others; its point has all keys but the factor's. */
 export function sizePoints(data: PageData): Point[] {
   return axesByLength(data).flatMap((axis) => otherSettings(data, axis));
@@ -89,8 +92,9 @@ export function size(data: PageData, options: ChartOptions): Description | null 
   const least = extent(
     rows.flatMap((row) => row.figures.flatMap((one) => (one.estimate ? [one.estimate.point] : []))),
   );
-  if (!range || !least || rows.every((row) => row.figures.filter((one) => one.estimate).length < 2))
-    return null;
+  const isTrend = (row: (typeof rows)[number]) =>
+    row.figures.filter((one) => one.estimate).length >= LEAST_TREND;
+  if (!range || !least || !rows.some(isTrend)) return null;
   const on = sheet("size", options, 900);
   const lookOf = looks(data, on.theme);
   const what = clean(axis.key.split(".").at(-1) ?? axis.key);

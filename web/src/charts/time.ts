@@ -1,7 +1,7 @@
 // Medians over the time of the run: stretches of windows with their interquartile range, block by block.
 // Shows whether a variant drifts or jumps.
 import type { Course, Samples, Span } from "../data/schema.ts";
-import { cloud, type Dots } from "./cloud.ts";
+import { BEHIND, cloud, type Dots } from "./cloud.ts";
 import {
   axisName,
   base,
@@ -92,7 +92,10 @@ export function time(data: PageData, options: ChartOptions): Description | null 
             course.variant,
             lookOf(course.variant),
             on.theme,
-            byBlock(course.spans).map((block) => stretch(block, y.place)),
+            // Of a single stretch a band would be a box as long as the block.
+            byBlock(course.spans)
+              .filter((block) => block.length > 1)
+              .map((block) => stretch(block, y.place)),
           ),
         ),
         ...dots(data, point, courses, y.place, lookOf),
@@ -201,5 +204,5 @@ function dots(
       courses.some((course) => course.variant === one.variant),
   );
   if (samples.reduce((sum, one) => sum + one.at_ns.length, 0) > MOST_DOTS) return [];
-  return samples.map((one) => ({ ...cloud(overTime(one, place), lookOf(one.variant), 0), z: 1 }));
+  return samples.map((one) => ({ ...cloud(overTime(one, place), lookOf(one.variant), 0, BEHIND), z: 1 }));
 }

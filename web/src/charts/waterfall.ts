@@ -210,7 +210,15 @@ function labelled(
     bold,
   };
   const figure: Words = narrow
-    ? { x: "right", y: y - 8, align: "right", text: text(unit, bar), fill: on.theme.ink, size: 11 }
+    ? {
+        x: "right",
+        y: y - 8,
+        align: "right",
+        text: text(unit, bar),
+        fill: on.theme.ink,
+        size: 11,
+        ground: on.theme.ground,
+      }
     : {
         x: Math.max(bar.from, bar.to + halfWidth(bar)),
         dx: 9,

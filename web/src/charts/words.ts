@@ -49,9 +49,9 @@ export function value(unit: Unit, of: number): string {
   return typeset(format.number(scaled, decimals, "negative")) + scale.suffix;
 }
 
-/** 0.02 is `2 %`. */
+/** 0.02 is `2 %`, with a no-break space. */
 export function percent(share: number): string {
-  return `${Number((share * 100).toPrecision(3))} %`;
+  return `${Number((share * 100).toPrecision(3))}\u00a0%`;
 }
 
 export function capitalize(text: string): string {

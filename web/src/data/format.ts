@@ -177,9 +177,17 @@ function factor(point: number, interval: readonly [number, number] | undefined):
   return interval ? { point: of, interval: `[${text(interval[0])}, ${text(interval[1])}]` } : { point: of };
 }
 
-/** Replaces hyphens before figures by true minus signs. */
+/** Replaces hyphens before figures by true minus signs, and lets no line end before a unit. */
 export function typeset(text: string): string {
-  return text.replaceAll("-", "−");
+  return unbroken(text.replaceAll("-", "−"));
+}
+
+/** With no-break spaces between numbers and units. */
+export function unbroken(text: string): string {
+  return text.replace(
+    /(?<=[\d\]]) (?=(?:%|pp|ns|µs|ms|s|min|B|kB|KiB|MiB|GiB)(?![\p{L}\p{N}%]))/gu,
+    "\u00a0",
+  );
 }
 
 /** A quantity's name, in text, tables and charts alike: `response p50`, `CPU/op`. */

@@ -11,6 +11,7 @@ import {
   kinds,
   type ThemeName,
 } from "../charts/index.ts";
+import { unbroken } from "../data/format.ts";
 import { type Point, points, pointWords } from "../data/points.ts";
 import type { PageRun } from "../data/schema.ts";
 import type { View } from "../data/view.ts";
@@ -208,8 +209,8 @@ export class Charts {
     slot.description = description ?? undefined;
     if (slot.description) {
       const { title, subtitle, height } = slot.description;
-      slot.title.textContent = title;
-      slot.subtitle.textContent = subtitle ?? "";
+      slot.title.textContent = unbroken(title);
+      slot.subtitle.textContent = unbroken(subtitle ?? "");
       slot.canvas.style.height = `${height}px`;
       slot.canvas.setAttribute("aria-label", `Chart: ${title}. Its figures are in the tables of this part.`);
       this.#draw(slot);

@@ -10,6 +10,7 @@ import { Charts } from "./charts.ts";
 import { controls } from "./controls.ts";
 import { all, valuesOf } from "./dom.ts";
 import { applyFilter } from "./filter.ts";
+import { localTimes } from "./moments.ts";
 import { tabs } from "./runs.ts";
 import { sortable } from "./sort.ts";
 
@@ -19,6 +20,7 @@ function data(): PageData {
 
 function start(): void {
   document.documentElement.classList.add("scripted");
+  localTimes();
   let view = read(location.hash);
   const { runs } = data();
   const change = (to: View) => {

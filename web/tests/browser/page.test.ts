@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, errors, type Page } from "playwright-core";
-import { absolute, change, cleaned, difference, label, typeset } from "../../src/data/format.ts";
+import { absolute, change, cleaned, difference, label, typeset, unbroken } from "../../src/data/format.ts";
 import { pointWords } from "../../src/data/points.ts";
 import type { Cost, PageData } from "../../src/data/schema.ts";
 
@@ -171,7 +171,7 @@ browserTest("the verdict stands first, then why to believe it", async () => {
     const sentence = await page.locator(".card .plain").first().innerText();
     assert.match(
       sentence,
-      /^A typical request takes 20\.9 % longer with go than with rust at 64 B: \+3\.21 µs/,
+      /^A typical request takes 20\.9\s% longer with go than with rust at 64\sB: \+3\.21\sµs/,
     );
     const box = await page.locator(".card").first().boundingBox();
     assert.ok(box && box.y + box.height < 900, "it is seen without scrolling");
@@ -209,7 +209,7 @@ browserTest("the figures shown are those of the JSON", async () => {
         .locator("#figures tbody tr")
         .evaluateAll((all) => all.map((row) => row.lastElementChild?.textContent));
       const expected = figures.map(({ unit, estimate, reason }) =>
-        estimate ? joined(absolute(unit, estimate)) : reason ? `withheld: ${reason}` : "–",
+        estimate ? joined(absolute(unit, estimate)) : reason ? `withheld: ${unbroken(reason)}` : "–",
       );
       assert.deepEqual(cells, expected);
     });
@@ -244,7 +244,7 @@ browserTest("filters hide rows and charts, and a link to the view restores it", 
       "rows of what was left out are gone",
     );
     const subtitles = await page.locator("figure.chart:not([hidden]) .subtitle").allInnerTexts();
-    assert.ok(!subtitles.some((subtitle) => subtitle.includes("64 B")), `charts follow: ${subtitles}`);
+    assert.ok(!subtitles.some((subtitle) => /64\sB/.test(subtitle)), `charts follow: ${subtitles}`);
     fragment = new URL(page.url()).hash;
     assert.match(fragment, /point=64\+KiB/);
     assert.match(fragment, /variant=go/);
@@ -510,6 +510,37 @@ for (const name of PAGES_WITH_CHARTS) {
     ),
   );
 }
+
+browserTest("on a telephone a table of verdicts shows what each costs and its verdict", () =>
+  withPage(
+    "pair",
+    async (page) => {
+      const out = await page.evaluate(() => {
+        const rows = [...document.querySelectorAll<HTMLElement>(".verdicts tbody tr")];
+        const isSeen = (cell: HTMLElement) =>
+          cell.checkVisibility() && cell.getBoundingClientRect().right <= innerWidth;
+        return rows.filter((row) => {
+          const cells = [...row.querySelectorAll<HTMLElement>("td.n:not(.absolute), td.says")];
+          return cells.length !== 3 || !cells.every(isSeen);
+        }).length;
+      });
+      assert.equal(out, 0);
+    },
+    { viewport: { width: 390, height: 844 } },
+  ),
+);
+
+browserTest("times are in the reader's time zone", () =>
+  withPage(
+    "pair",
+    async (page) => {
+      const moment = page.locator("header time").first();
+      assert.equal(await moment.innerText(), "21 Nov 2026, 19:15");
+      assert.equal(await moment.getAttribute("title"), "2026-11-21T10:15:00Z");
+    },
+    { timezoneId: "Asia/Tokyo", locale: "en-GB" },
+  ),
+);
 
 browserTest("it is read on a telephone, in the dark and on paper", async () => {
   const phone = { viewport: { width: 390, height: 844 }, colorScheme: "dark" as const };

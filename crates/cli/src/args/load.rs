@@ -186,7 +186,7 @@ pub struct Load {
     /// Pass only when this is shown to hold.
     #[arg(long, value_name = "CONDITION", help_heading = "Result")]
     pub require: Vec<String>,
-    /// One URL: percentiles from p50 to p99.999 and a histogram of response times.
+    /// One URL: percentiles from p50 to p99.999, a histogram of response times, and replies by status.
     #[arg(short_alias = 'L', long, help_heading = "Result")]
     pub latency: bool,
     /// Print every quantity, operation and note of a comparison, not only what is asked most.

@@ -5,10 +5,12 @@ use std::path::Path;
 use anyhow::bail;
 use weighbridge_conductor::compare::across::compare_runs;
 use weighbridge_conductor::compare::compare_variants;
+use weighbridge_judge::gate::judge;
+use weighbridge_model::gate::GateResult;
 use weighbridge_model::summary::Summary;
 use weighbridge_report::{Format, TextOptions, csv, json, markdown, terminal};
 
-use super::support::{Destination, calibrations, gates, open_run, pass_gates, summary_of};
+use super::support::{Destination, calibrations, exit_of, gates, open_run, summary_of};
 use crate::args::Compare;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -39,17 +41,18 @@ pub fn run(arguments: &Compare, printer: &Printer) -> anyhow::Result<Exit> {
              `weigh compare RUN RUN [VARIANT [VARIANT]]`"
         ),
     };
+    let gates: Vec<GateResult> = gates.iter().map(|gate| judge(gate, &summary)).collect();
     let options =
         TextOptions { style: printer.style(), columns: printer.columns(), place: None, details: true };
     let text = match arguments.output.format {
-        Format::Text => terminal::verdicts(&summary, &options),
+        Format::Text => terminal::verdicts(&summary, &gates, &options),
         Format::Json => json::run(&summary),
         Format::Csv => csv::costs(&[&summary]),
-        Format::Markdown => markdown::verdicts(&summary),
+        Format::Markdown => markdown::verdicts(&summary, &gates),
         Format::Html => bail!("`html` is not available for a comparison; use text, json, csv or markdown"),
     };
     Destination::open(&arguments.output)?.write(&text, printer)?;
-    Ok(pass_gates(&summary, &gates, printer))
+    Ok(exit_of(&summary, &gates, printer))
 }
 
 fn baseline_of(summary: &Summary) -> anyhow::Result<String> {

@@ -5,14 +5,8 @@ use std::path::Path;
 
 use anyhow::bail;
 use weighbridge_conductor::compare::evidence::evidence;
-use weighbridge_judge::gate::{GateOutcome, judge};
 use weighbridge_model::evidence::Evidence;
-use weighbridge_model::experiment::Experiment;
-use weighbridge_model::gate::{Gate, GateKind};
-use weighbridge_model::summary::Summary;
-use weighbridge_report::{
-    ExportError, ExportFormat, Exported, GateCase, JmhClass, TableName, TextOptions, export,
-};
+use weighbridge_report::{ExportError, ExportFormat, Exported, JmhClass, TableName, TextOptions, export};
 use weighbridge_store::RunFolder;
 
 use super::import::{Rows, rows_of};
@@ -40,7 +34,7 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
     }
     let extra = gates(&arguments.fail_if, &arguments.require)?;
     let folder = open_run(arguments.run.as_deref(), arguments.verification, printer)?;
-    let stored = Stored::read(&folder)?;
+    let stored = Stored::read(&folder)?.with_gates(&extra);
     let place = folder.path().display().to_string();
     let options = TextOptions {
         style: printer.style(),
@@ -50,7 +44,7 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
     };
     let table = arguments.table.unwrap_or_default();
     let wanted = Wanted { format, table, jmh_class };
-    let (bytes, left_out) = exported(&folder, &stored, wanted, &extra, &options)?;
+    let (bytes, left_out) = exported(&folder, &stored, wanted, &options)?;
     left_out.iter().for_each(|said| printer.note(format_args!("{said}")));
     Destination::at(arguments.output.as_deref())?.write_bytes(&bytes, printer)?;
     Ok(Exit::Fine)
@@ -70,7 +64,6 @@ pub fn exported(
     folder: &RunFolder,
     stored: &Stored,
     wanted: Wanted,
-    extra: &[Gate],
     options: &TextOptions<'_>,
 ) -> anyhow::Result<(Vec<u8>, Vec<String>)> {
     let Wanted { format, table, jmh_class } = wanted;
@@ -78,31 +71,11 @@ pub fn exported(
         true => Some(evidence(folder)?),
         false => None,
     };
-    let gates = match format {
-        ExportFormat::Junit => cases(folder, stored.summary(), extra)?,
-        _ => Vec::new(),
-    };
     let Rows { rows, left_out } = match format {
         ExportFormat::PpbenchCsv => rows_of(folder)?,
         _ => Rows::default(),
     };
     let report = stored.report();
-    let run = Exported { report, evidence: records.as_ref(), gates: &gates, rows: &rows, jmh_class };
+    let run = Exported { report, evidence: records.as_ref(), rows: &rows, jmh_class };
     Ok((export(format, table, &run, options)?, left_out))
-}
-
-/// The gates of the experiment and of the flags, judged.
-fn cases(folder: &RunFolder, summary: &Summary, extra: &[Gate]) -> anyhow::Result<Vec<GateCase>> {
-    let own = Experiment::parse("experiment.toml", &folder.experiment()?)?.gates;
-    let case = |gate: &Gate| GateCase {
-        condition: match gate.kind {
-            GateKind::FailIf => format!("fail_if {gate}"),
-            GateKind::Require => format!("require {gate}"),
-        },
-        failed: match judge(gate, summary) {
-            GateOutcome::Passed => None,
-            GateOutcome::Failed(why) => Some(why),
-        },
-    };
-    Ok(own.iter().chain(extra).map(case).collect())
 }

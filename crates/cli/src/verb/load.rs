@@ -9,7 +9,7 @@ use weighbridge_conductor::failures::FailureText;
 use weighbridge_conductor::single::{self, Ending, LoadJob, Seen, SingleRecord};
 use weighbridge_conductor::words;
 use weighbridge_conductor::{Checked, Options, Shape, check_remote};
-use weighbridge_judge::gate::{GateOutcome, judge_single};
+use weighbridge_judge::gate::judge_single;
 use weighbridge_judge::messages::{MessageTimes, messages};
 use weighbridge_judge::single::{self as judged, Withheld};
 use weighbridge_load::generator::Waiting;
@@ -19,7 +19,7 @@ use weighbridge_model::experiment::{
     Experiment, Flow, Hooks, Layers, Limits, LoadModel, OwnSlots, PlanRules, Point, Profile, Scheme, Target,
     TlsSpec, TlsVersion, Url, Variant, WorkloadSpec, typed_schemes,
 };
-use weighbridge_model::gate::{Bound, Gate, Subject};
+use weighbridge_model::gate::{Bound, Gate, GateResult, Subject};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
@@ -27,13 +27,13 @@ use weighbridge_model::record::MessageBasis;
 use weighbridge_model::secret::shown_path;
 use weighbridge_report::TextOptions;
 use weighbridge_report::load::{
-    Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, QUEUE_GREW, Times,
-    withheld,
+    Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, QUEUE_GREW, StatusCount,
+    Times, withheld,
 };
 
 use super::run::{Printed, carry_out};
 use super::shape::load_spec;
-use super::support::{Destination, gates, options};
+use super::support::{Destination, gates, options, pass_gates};
 use crate::args::{Load, TlsFlags, Wait};
 use crate::exit::Exit;
 use crate::live::load::LoadProgress;
@@ -122,9 +122,11 @@ fn one(
     summary.reasons.extend(cut.clone());
     let options =
         TextOptions { style: printer.style(), columns: printer.columns(), place: None, details: true };
-    let text = weighbridge_report::load::render(arguments.output.format, &summary, &options)?;
+    let gates: Vec<GateResult> = gates.iter().map(|gate| judge_single(gate, &figures)).collect();
+    let text = weighbridge_report::load::render(arguments.output.format, &summary, &gates, &options)?;
     destination.write(&text, printer)?;
-    let exit = exit_of(gates, &figures, printer);
+    let exit = pass_gates(&gates, printer);
+    let exit = if figures.validity == Validity::Invalid { Exit::Invalid } else { exit };
     match cut {
         Some(cut) => bail!("{cut}"),
         None => Ok(exit),
@@ -180,18 +182,6 @@ fn extent(job: &LoadJob) -> String {
     }
 }
 
-/// Judges gates and reports those that failed. An invalid result takes precedence over a failed gate.
-fn exit_of(gates: &[Gate], figures: &judged::Single, printer: &Printer) -> Exit {
-    let mut exit = Exit::Fine;
-    for gate in gates {
-        if let GateOutcome::Failed(why) = judge_single(gate, figures) {
-            printer.note(format_args!("gate failed: `{gate}`: {why}"));
-            exit = Exit::GateFailed;
-        }
-    }
-    if figures.validity == Validity::Invalid { Exit::Invalid } else { exit }
-}
-
 /// How requests were issued, for output.
 fn shown_model(job: &LoadJob, figures: &judged::Single) -> ShownModel {
     let Some(flow) = job.load.model.flow() else { return ShownModel::Closed };
@@ -219,6 +209,7 @@ fn summary_of(
     figures: &judged::Single,
     is_latency_asked: bool,
 ) -> LoadSummary {
+    let are_statuses_asked = is_latency_asked;
     let is_latency_asked = is_latency_asked && figures.response.quantiles[0].1 != Err(Withheld::QueueGrew);
     let messages = messages(&record.tallies, &job.workload.streams(), figures.took);
     let said = |FailureText { text, count }: &FailureText| Failure { text: text.clone(), count: *count };
@@ -254,6 +245,7 @@ fn summary_of(
         response: shown_times(&figures.response),
         service: shown_times(&figures.service),
         latency: is_latency_asked.then(|| judged::distribution(&record.tallies)),
+        statuses: if are_statuses_asked { statuses(job, record, figures) } else { Vec::new() },
         operations: figures.operations.iter().map(operation).collect(),
         messages: shown_messages(job, &messages),
         sent: figures.traffic.sent,
@@ -264,6 +256,26 @@ fn summary_of(
         reasons: figures.reasons.clone(),
         findings: figures.findings.clone(),
     }
+}
+
+/// Replies by HTTP status: good ones together, the others as far as their texts were kept.
+fn statuses(job: &LoadJob, record: &SingleRecord, figures: &judged::Single) -> Vec<StatusCount> {
+    if !job.protocol.is_rest() {
+        return Vec::new();
+    }
+    let count = |status: &str, count: u64| StatusCount { status: status.to_owned(), count };
+    let is_status = |text: &str| {
+        let (number, rest) = text.split_at_checked(3).unwrap_or_default();
+        number.parse().is_ok_and(|number: u16| (100..600).contains(&number))
+            && (rest.is_empty() || rest.starts_with(' '))
+    };
+    let bad = record.failures.iter().filter(|said| is_status(&said.text));
+    let bad: Vec<StatusCount> = bad.map(|said| count(&said.text, said.count)).collect();
+    let listed: u64 = bad.iter().map(|one| one.count).sum();
+    let good = count("2xx", record.tallies.ok().0.len());
+    let other = count("other", figures.errors.status.saturating_sub(listed));
+    let all = std::iter::once(good).chain(bad).chain([other]);
+    all.filter(|one| one.count > 0).collect()
 }
 
 /// The times of messages. A message whose time is a share of its call gets its own name, `… message sent`.
@@ -292,13 +304,14 @@ fn shown_times(times: &judged::Times) -> Times {
         Withheld::QueueGrew => QUEUE_GREW.to_owned(),
         Withheld::Late { at_most, late } => {
             format!(
-                "at most {at_most}: the generator was {late} late there; `weigh doctor` says what disturbs it"
+                "at most {at_most}, since requests were sent {late} late; `weigh doctor` says what disturbs the client"
             )
         }
     };
     let names = ["p50", "p90", "p99", "p99.9"].into_iter().zip([p50, p90, p99, p99_9]);
     let mut reasons: BTreeMap<String, String> =
         names.filter_map(|(name, time)| Some((name.to_owned(), why(time.err()?)))).collect();
+    reasons.extend(times.mean_withheld.map(|late| ("mean".to_owned(), why(late))));
     if p50 == Err(Withheld::QueueGrew) {
         reasons.extend(["mean", "max"].map(|name| (name.to_owned(), QUEUE_GREW.to_owned())));
     }

@@ -14,7 +14,7 @@ use weighbridge_store::RunFolder;
 
 use super::revisions;
 use super::support::{
-    Destination, Stored, folder_of, gates, keep_quick, locate, options, pass_gates, quicken, read_experiment,
+    Destination, Stored, exit_of, folder_of, gates, keep_quick, locate, options, quicken, read_experiment,
 };
 use crate::args::{Output, Revisions, Run};
 use crate::exit::Exit;
@@ -109,15 +109,14 @@ fn chosen(arguments: &Run) -> anyhow::Result<Vec<(PathBuf, Experiment)>> {
 fn resume(folder: &Path, extra: Vec<Gate>, printed: Printed, printer: &Printer) -> anyhow::Result<Exit> {
     let options = options(PathBuf::from("runs"))?;
     let run = RunFolder::open(folder)?;
-    let gates = [Experiment::parse("experiment.toml", &run.experiment()?)?.gates, extra].concat();
     if let Ok(stored) = Stored::read(&run) {
         printer.note(format_args!("run `{}` had ended already; its verdicts again", folder.display()));
-        return show(&stored, &run, &gates, printed, printer);
+        return show(&stored.with_gates(&extra), &run, printed, printer);
     }
     let mut progress = Progress::new(printer);
     let finished = run::resume(folder, &options, &mut |event| progress.event(event))?;
     drop(progress);
-    finish(&finished, &gates, printed, printer)
+    finish(&finished, &extra, printed, printer)
 }
 
 /// Runs one experiment and prints its verdicts.
@@ -127,9 +126,8 @@ pub fn carry_out(
     printed: Printed,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let gates = checked.experiment().gates.clone();
     let finished = measure(checked, options, printer)?;
-    finish(&finished, &gates, printed, printer)
+    finish(&finished, &[], printed, printer)
 }
 
 fn measure(checked: Checked, options: &Options, printer: &Printer) -> Result<Finished, RunError> {
@@ -137,23 +135,17 @@ fn measure(checked: Checked, options: &Options, printer: &Printer) -> Result<Fin
     run::run(checked, options, &mut |event: &TimedEvent| progress.event(event))
 }
 
-fn finish(finished: &Finished, gates: &[Gate], printed: Printed, printer: &Printer) -> anyhow::Result<Exit> {
-    show(&Stored::just_ended(finished)?, &finished.folder, gates, printed, printer)
+fn finish(finished: &Finished, extra: &[Gate], printed: Printed, printer: &Printer) -> anyhow::Result<Exit> {
+    show(&Stored::just_ended(finished)?.with_gates(extra), &finished.folder, printed, printer)
 }
 
-fn show(
-    stored: &Stored,
-    folder: &RunFolder,
-    gates: &[Gate],
-    printed: Printed,
-    printer: &Printer,
-) -> anyhow::Result<Exit> {
+fn show(stored: &Stored, folder: &RunFolder, printed: Printed, printer: &Printer) -> anyhow::Result<Exit> {
     let page = write_report(folder, stored)?;
     let place = folder.path().display().to_string();
     let text = render(printed.format, &stored.report(), &printed.options(Some(&place), printer));
     printed.destination.write(&text, printer)?;
     printer.progress(format_args!("wrote `{}`", page.display()));
-    Ok(pass_gates(stored.summary(), gates, printer))
+    Ok(exit_of(stored.summary(), stored.gates(), printer))
 }
 
 /// Writes the HTML page into the run folder.
@@ -166,13 +158,12 @@ fn write_report(folder: &RunFolder, stored: &Stored) -> anyhow::Result<PathBuf> 
 fn suite(experiments: Vec<(Checked, Options)>, printed: Printed, printer: &Printer) -> anyhow::Result<Exit> {
     let (mut ended, mut exit, mut interrupted) = (Vec::new(), Exit::Fine, None);
     for (checked, options) in experiments {
-        let gates = checked.experiment().gates.clone();
         let title = checked.experiment().title.clone();
         match measure(checked, &options, printer) {
             Ok(finished) => {
                 let stored = Stored::just_ended(&finished)?;
                 write_report(&finished.folder, &stored)?;
-                exit = exit.max(pass_gates(&finished.summary, &gates, printer));
+                exit = exit.max(exit_of(stored.summary(), stored.gates(), printer));
                 ended.push((stored, finished.folder));
             }
             Err(error @ (RunError::Interrupted { .. } | RunError::InterruptedEarly)) => {

@@ -8,11 +8,11 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 use weighbridge_conductor::Options;
 use weighbridge_conductor::run::Finished;
-use weighbridge_judge::gate::{GateOutcome, judge};
+use weighbridge_judge::gate::judge;
 use weighbridge_model::capacity::{CapacityFound, CapacityOutcome};
 use weighbridge_model::estimate::Validity;
 use weighbridge_model::experiment::Experiment;
-use weighbridge_model::gate::{Gate, GateKind};
+use weighbridge_model::gate::{Gate, GateKind, GateResult};
 use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_report::{HowToRepeat, Report};
 use weighbridge_store::RunFolder;
@@ -175,15 +175,19 @@ pub fn gates(fail_if: &[String], require: &[String]) -> anyhow::Result<Vec<Gate>
     Ok(fail.chain(require.iter().map(parse(GateKind::Require))).collect::<Result<_, _>>()?)
 }
 
-/// Judges gates and reports those that failed. An invalid result takes precedence over a failed gate.
-pub fn pass_gates(summary: &Summary, gates: &[Gate], printer: &Printer) -> Exit {
+/// Reports gates that failed.
+pub fn pass_gates(gates: &[GateResult], printer: &Printer) -> Exit {
     let mut exit = Exit::Fine;
-    for gate in gates {
-        if let GateOutcome::Failed(why) = judge(gate, summary) {
-            printer.note(format_args!("gate failed: `{gate}`: {why}"));
-            exit = Exit::GateFailed;
-        }
+    for gate in gates.iter().filter(|gate| !gate.passed) {
+        printer.note(format_args!("gate failed: `{}`: {}", gate.gate, gate.figure));
+        exit = Exit::GateFailed;
     }
+    exit
+}
+
+/// Reports gates that failed. An invalid result takes precedence over them.
+pub fn exit_of(summary: &Summary, gates: &[GateResult], printer: &Printer) -> Exit {
+    let exit = pass_gates(gates, printer);
     let at_ceiling = |one: &CapacityFound| matches!(one.outcome, CapacityOutcome::AtCeiling { .. });
     match summary.validity == Validity::Invalid || summary.capacities.iter().any(at_ceiling) {
         true => Exit::Invalid,
@@ -224,6 +228,7 @@ pub fn summary_of(folder: &RunFolder) -> anyhow::Result<Summary> {
 /// Everything that reports show of a stored run.
 pub struct Stored {
     summary: Summary,
+    gates: Vec<GateResult>,
     detail: Detail,
     environment: Value,
     how: HowToRepeat,
@@ -233,22 +238,35 @@ impl Stored {
     /// Reads a finished run.
     pub fn read(folder: &RunFolder) -> anyhow::Result<Self> {
         let summary = summary_of(folder)?;
-        Ok(Self {
-            how: how_to_repeat(folder, &summary)?,
-            summary,
-            detail: folder.detail()?,
-            environment: serde_json::to_value(folder.environment()?)?,
-        })
+        Self::new(folder, summary, folder.detail()?, serde_json::to_value(folder.environment()?)?)
     }
 
     /// The stored content of a run that has just ended.
     pub fn just_ended(finished: &Finished) -> anyhow::Result<Self> {
-        Ok(Self {
-            summary: finished.summary.clone(),
-            detail: finished.detail.clone(),
-            environment: serde_json::to_value(&finished.environment)?,
-            how: how_to_repeat(&finished.folder, &finished.summary)?,
-        })
+        let (summary, detail) = (finished.summary.clone(), finished.detail.clone());
+        Self::new(&finished.folder, summary, detail, serde_json::to_value(&finished.environment)?)
+    }
+
+    fn new(folder: &RunFolder, summary: Summary, detail: Detail, environment: Value) -> anyhow::Result<Self> {
+        let text = folder.experiment()?;
+        // What was imported has no experiment of ours.
+        let experiment = Experiment::parse("experiment.toml", &text).ok();
+        let own = experiment.as_ref().map_or_else(Vec::new, |experiment| experiment.gates.clone());
+        let seed = experiment.map(|experiment| experiment.plan.seed).unwrap_or_default();
+        let gates = own.iter().map(|gate| judge(gate, &summary)).collect();
+        let how = how_to_repeat(folder, text, seed, summary.quick);
+        Ok(Self { summary, gates, detail, environment, how })
+    }
+
+    /// With the gates of flags beside those of the experiment.
+    pub fn with_gates(mut self, extra: &[Gate]) -> Self {
+        let results = extra.iter().map(|gate| judge(gate, &self.summary));
+        self.gates.extend(results);
+        self
+    }
+
+    pub fn gates(&self) -> &[GateResult] {
+        &self.gates
     }
 
     /// The verdicts.
@@ -263,20 +281,19 @@ impl Stored {
             detail: &self.detail,
             environment: &self.environment,
             how: &self.how,
+            gates: &self.gates,
         }
     }
 }
 
-fn how_to_repeat(folder: &RunFolder, summary: &Summary) -> anyhow::Result<HowToRepeat> {
-    let text = folder.experiment()?;
+fn how_to_repeat(folder: &RunFolder, text: String, seed: u64, is_quick: bool) -> HowToRepeat {
     let path = folder.path().display().to_string();
-    let quick = if summary.quick { " --quick" } else { "" };
     // The stored experiment already includes the effect of `--quick`; the flag only labels the result.
-    let seed = Experiment::parse("experiment.toml", &text).map(|e| e.plan.seed).unwrap_or_default();
-    Ok(HowToRepeat {
+    let quick = if is_quick { " --quick" } else { "" };
+    HowToRepeat {
         command: format!("weigh run {path}/experiment.toml{quick}"),
         folder: path,
         seed,
         experiment_toml: text,
-    })
+    }
 }

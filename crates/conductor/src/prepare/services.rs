@@ -11,19 +11,20 @@ use weighbridge_lab::service::Service;
 use weighbridge_lab::service::catalog::{Catalog, CatalogError};
 use weighbridge_model::experiment::{Experiment, Peer, Target, Variant, WorkloadSpec};
 
-/// Writes the services that come with the program, and returns the folder that holds them.
-static SHIPPED: OnceLock<fn() -> Option<PathBuf>> = OnceLock::new();
+/// Writes the services that come with the program, and returns the folder that holds them, or why it could not.
+static SHIPPED: OnceLock<fn() -> Result<PathBuf, String>> = OnceLock::new();
 
 /// Names what is asked for services where the user has none.
-pub fn offer_services(unpack: fn() -> Option<PathBuf>) {
+pub fn offer_services(unpack: fn() -> Result<PathBuf, String>) {
     SHIPPED.get_or_init(|| unpack);
 }
 
 pub fn find_catalog(experiment_folder: Option<&Path>) -> Result<Catalog, CatalogError> {
     let current = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let own = Catalog::find(experiment_folder, &current, std::env::var_os("WEIGH_SERVICES").as_deref());
-    own.or_else(|missing| match SHIPPED.get().and_then(|unpack| unpack()) {
-        Some(folder) => Catalog::find(None, &folder, None),
+    own.or_else(|missing| match SHIPPED.get().map(|unpack| unpack()) {
+        Some(Ok(folder)) => Catalog::find(None, &folder, None),
+        Some(Err(why)) => Err(CatalogError::NotUnpacked { missing: Box::new(missing), why }),
         None => Err(missing),
     })
 }

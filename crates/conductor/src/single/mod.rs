@@ -41,6 +41,12 @@ const SHARING: &str = "client and server share a core";
 const SHARING_AWAKE: &str =
     "the generator waits awake on a core that is not its own; leave `--wait` out, or use fewer threads";
 
+/// The last part of the time between two arrivals that a thread with a core of its own waits awake: a core that sleeps, or
+/// does something else, is not back at once. A quarter leaves the rest of its core to others.
+const AWAKE_SHARE: f64 = 0.25;
+/// The most of that, in open load at low rates.
+const AWAKE_MOST: Nanoseconds = Nanoseconds::from_micros(500);
+
 /// Threads that share a flow begin this long after the last of them is ready.
 const HEAD_START: Nanoseconds = Nanoseconds::from_millis(2);
 
@@ -196,6 +202,12 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
     }
 }
 
+/// How long before an arrival a thread with a core of its own stops sleeping; zero in closed load.
+fn awake_before(arrivals_per_second: Option<f64>) -> Nanoseconds {
+    let gap = arrivals_per_second.filter(|rate| *rate > 0.0).map(f64::recip);
+    gap.map_or(Nanoseconds::ZERO, |gap| Nanoseconds::from_secs_f64(gap * AWAKE_SHARE).min(AWAKE_MOST))
+}
+
 fn sharing(cores: &[CoreId], threads: u32, waiting: Waiting) -> Option<&'static str> {
     match (cores.is_empty(), threads, waiting) {
         (true, _, Waiting::Awake) => Some(SHARING_AWAKE),
@@ -276,7 +288,7 @@ impl ThreadShare<'_> {
         weighbridge_load::own_files();
         // A thread that cannot be pinned still measures; the self-check detects the effect.
         let _ = core.map(pin_current_thread);
-        let prepared = self.prepare(addresses, context);
+        let prepared = self.prepare(addresses, core, context);
         // A single thread starts at once.
         let origin = (self.job.threads > 1).then(|| self.start.meet());
         let (mut generator, handshakes) = prepared?;
@@ -300,13 +312,19 @@ impl ThreadShare<'_> {
     fn prepare(
         &self,
         addresses: Vec<Endpoint>,
+        core: Option<CoreId>,
         context: ThreadContext<'_>,
     ) -> Result<(Generator, Handshakes), SingleError> {
+        let usual = generator::LoopOptions::default();
+        let rate = self.job.shape.request_rate().map(|rate| rate.get() / f64::from(self.job.threads));
         let options = generator::LoopOptions {
             waiting: self.job.waiting,
+            spin: match core {
+                Some(_) if self.job.waiting != Waiting::Asleep => awake_before(rate).max(usual.spin),
+                _ => usual.spin,
+            },
             stop: self.job.control.window.clone(),
             times: self.progress.times(),
-            ..Default::default()
         };
         let mut generator = Generator::new(Box::new(SocketDial::to(VARIANT, addresses)), options)?;
         let load = &self.job.load;
@@ -346,6 +364,13 @@ fn part(whole: u64, thread: u32, threads: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_core_is_awake_for_a_quarter_of_the_time_at_most() {
+        let micros = |rate: Option<f64>| awake_before(rate).as_nanos() / 1_000;
+        assert_eq!([100.0, 500.0, 2_000.0, 20_000.0].map(|rate| micros(Some(rate))), [500, 500, 125, 12]);
+        assert_eq!((micros(None), micros(Some(0.0))), (0, 0));
+    }
 
     #[test]
     fn parts_add_up_and_differ_by_one_at_most() {

@@ -7,7 +7,7 @@ use weighbridge_model::record::TrialRecord;
 
 use crate::estimate::{Estimand, VariantSamples};
 use crate::question::{Question, Scope, Variant};
-use crate::records::{Cell, CellPair, Records, Times, WindowSelection, add};
+use crate::records::{Cell, CellPair, Records, WindowSelection, add};
 
 pub(crate) struct RunContext<'c> {
     pub question: &'c Question,
@@ -62,7 +62,6 @@ impl<'c> CheckContext<'c> {
 /// One variant's records at one point, added up over the blocks that count.
 pub(crate) struct VariantTotals<'a> {
     pub cells: Vec<Cell<'a>>,
-    pub response: TimeHistogram,
     pub service: TimeHistogram,
     pub lag: TimeHistogram,
     pub loop_delay: TimeHistogram,
@@ -76,11 +75,9 @@ impl<'a> VariantTotals<'a> {
     }
 
     pub(crate) fn from_cells(cells: Vec<Cell<'a>>, point: PointId) -> Self {
-        let [mut response, mut service, mut lag, mut loop_delay] = [(); 4].map(|()| time_histogram());
+        let [mut service, mut lag, mut loop_delay] = [(); 3].map(|()| time_histogram());
         for cell in &cells {
-            let Times { response: more_response, service: more_service } = cell.times(Scope::All);
-            add(&mut response, &more_response);
-            add(&mut service, &more_service);
+            add(&mut service, &cell.times(Scope::All).service);
             for tallies in cell.trials.iter().filter_map(|trial| trial.tallies.get(point.index())) {
                 add(&mut lag, &tallies.lag);
                 add(&mut loop_delay, &tallies.loop_delay);
@@ -88,7 +85,7 @@ impl<'a> VariantTotals<'a> {
         }
         let requests = cells.iter().map(Cell::requests).sum();
         let failed = cells.iter().map(|cell| cell.errors().total()).sum();
-        Self { cells, response, service, lag, loop_delay, requests, failed }
+        Self { cells, service, lag, loop_delay, requests, failed }
     }
 
     pub(crate) fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> + Clone {

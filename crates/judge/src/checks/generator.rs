@@ -1,12 +1,14 @@
 //! Do the figures show the generator instead of the variant: was it late, at its limit, or in the variant's
 //! way?
 
+use weighbridge_model::estimate::Quantity;
+use weighbridge_model::finding;
 use weighbridge_model::objective::Objectives;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{LoopHealth, WindowEnd};
 
-use super::{Alarm, CheckContext, Impact, VariantTotals, nanos};
+use super::{Alarm, CheckContext, Impact, VariantTotals, lateness, nanos};
 use crate::question::Placement;
 use crate::records::{Cell, quantile};
 use crate::thresholds::{
@@ -27,15 +29,23 @@ pub fn spoils_step(health: &LoopHealth, objectives: &Objectives, service: Option
     late || (busy && service.is_none_or(|share| share.get() < SERVICE_BUSY_SHARE))
 }
 
-/// Invalid: lag p99 > max(100 µs, 10 % of response p50).
+/// What lateness could have moved is withheld. Invalid if that is all that was asked for: the headline, and the
+/// quantities of gates.
 pub(super) fn late(context: &CheckContext<'_>) -> Option<Alarm> {
-    let (lag, response) = (quantile(&context.totals.lag, 0.99)?, quantile(&context.totals.response, 0.5)?);
-    let limit = (LAG_SHARE * response).max(LAG_FLOOR.as_nanos() as f64);
-    (lag > limit).then(|| Alarm {
-        impact: Impact::Invalid,
-        name: "generator late",
-        evidence: format!("lag p99 {} is above {}", nanos(lag), nanos(limit)),
-        remedy: "lower the rate, give the client a core of its own, or use a quieter machine",
+    let moved = lateness::moved_by_scope(context).into_iter().next()?;
+    let late = quantile(&context.totals.lag, 0.99)?;
+    let is_moved = |quantity: &Quantity| moved.iter().any(|figure| figure.quantity == *quantity);
+    let question = context.question;
+    let is_useless = is_moved(&question.headline) && question.gated.iter().all(is_moved);
+    let names: Vec<String> = moved.iter().map(|figure| figure.quantity.label()).collect();
+    (!moved.is_empty()).then(|| Alarm {
+        impact: if is_useless { Impact::Invalid } else { Impact::Note },
+        name: finding::GENERATOR_LATE,
+        evidence: match is_useless {
+            true => format!("requests were sent {} late at p99, which moves {}", nanos(late), names.join(", ")),
+            false => format!("requests were sent {} late at p99; withheld: {}", nanos(late), names.join(", ")),
+        },
+        remedy: "`weigh doctor` says what disturbs the client; or lower the rate, or give the client a core of its own",
     })
 }
 

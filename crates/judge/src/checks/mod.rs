@@ -15,6 +15,7 @@ mod drift;
 mod errors;
 pub mod generator;
 pub mod idle;
+pub(crate) mod lateness;
 pub mod limits;
 pub mod network;
 mod pauses;
@@ -27,6 +28,7 @@ mod warm;
 mod window_length;
 
 pub(crate) use context::{CheckContext, RunContext, VariantTotals};
+use lateness::MovedFigure;
 pub(crate) use setup::not_paired;
 
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};
@@ -107,7 +109,7 @@ pub(crate) fn diagnose(context: &CheckContext<'_>) -> Diagnosis {
         true => vec![errors::not_measured()],
         false => checks_of(context).iter().filter_map(|check| check(context)).collect(),
     };
-    Diagnosis { alarms }
+    Diagnosis { alarms, moved: lateness::moved_by_scope(context) }
 }
 
 fn checks_of(context: &CheckContext<'_>) -> &'static [Check] {
@@ -152,6 +154,8 @@ impl Impact {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Diagnosis {
     pub alarms: Vec<Alarm>,
+    /// What the generator's lateness could have moved, by scope of the point; empty if nothing.
+    moved: Vec<Vec<MovedFigure>>,
 }
 
 /// Why figures of a variant decide nothing.
@@ -201,7 +205,14 @@ impl Diagnosis {
         self.with(Impact::Invalid).next().map(Alarm::reason)
     }
 
-    /// What overrides every verdict on a quantity of this variant.
+    /// The figure of a scope of the point, by its place, if the generator's lateness could have moved it. Figures of an
+    /// invalid variant are shown as they are.
+    pub(crate) fn moved(&self, scope: usize, quantity: Quantity) -> Option<&MovedFigure> {
+        let figures = self.moved.get(scope).filter(|_| self.invalid().is_none())?;
+        figures.iter().find(|figure| figure.quantity == quantity)
+    }
+
+    /// What overrides every verdict on a quantity of this variant, over all operations.
     pub fn objection(&self, quantity: Quantity) -> Option<Objection> {
         if let Some(reason) = self.invalid() {
             return Some(Objection { verdict: Verdict::Invalid, reason });
@@ -211,7 +222,8 @@ impl Diagnosis {
             let bound = self.with(Impact::ThroughputWithheld).next();
             bound.filter(|_| quantity == Quantity::Throughput).map(Alarm::reason)
         };
-        all.or_else(throughput).map(|reason| Objection { verdict: Verdict::Withheld, reason })
+        let late = || self.moved(0, quantity).map(MovedFigure::reason);
+        all.or_else(throughput).or_else(late).map(|reason| Objection { verdict: Verdict::Withheld, reason })
     }
 
     pub(crate) fn with(&self, impact: Impact) -> impl Iterator<Item = &Alarm> {

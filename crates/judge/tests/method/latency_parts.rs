@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{Place, add_window, good, question, trial};
-use weighbridge_judge::gate::{GateOutcome, judge};
+use weighbridge_judge::gate::judge;
 use weighbridge_judge::{AskedSizes, Question, detail, summarise};
 use weighbridge_model::estimate::{Estimate, Verdict};
 use weighbridge_model::gate::{Gate, GateKind};
@@ -280,7 +280,7 @@ fn failures_of_longer_windows_are_reported_and_seen_by_gates() {
     assert_eq!(finding.evidence, "12 of 1440 requests of longer windows and idle checks failed: 12 reset");
     assert_eq!(summary.validity, plain.validity, "no figure suffers from them");
     let passes = |text: &str, summary: &Summary| {
-        judge(&Gate::parse(GateKind::FailIf, text).expect("a gate"), summary) == GateOutcome::Passed
+        judge(&Gate::parse(GateKind::FailIf, text).expect("a gate"), summary).passed
     };
     assert!(
         passes("errors > 0", &plain) && !passes("errors > 0", &summary) && passes("errors > 12", &summary)

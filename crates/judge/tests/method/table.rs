@@ -3,14 +3,14 @@
 use crate::common;
 
 use common::{Place, add_window, cost, failed, good, noisy, question, random, run};
-use weighbridge_judge::{Lifetime, Placement, detail, summarise};
+use weighbridge_judge::{Lifetime, Load, Placement, detail, summarise};
 use weighbridge_model::detail::{DotKind, TimeKind};
 use weighbridge_model::estimate::{ContrastKind, Effect, Quantity, Validity, Verdict};
 use weighbridge_model::quantity::{Bytes, Ratio};
 use weighbridge_model::record::{
     ErrorKind, Traffic, TrialRecord, Void, WindowEnd, WindowFigures, WindowKind,
 };
-use weighbridge_model::summary::Summary;
+use weighbridge_model::summary::{Severity, Summary};
 
 /// Six blocks of ten rounds of 200 requests: the baseline near 100 µs, the variant `factor` times that.
 fn plain(factor: f64) -> Vec<TrialRecord> {
@@ -159,7 +159,7 @@ fn a_void_block_counts_for_nothing() {
 }
 
 #[test]
-fn a_late_generator_invalidates_and_keeps_the_figures() {
+fn a_late_generator_invalidates_where_nothing_asked_for_is_left() {
     let mut trials = plain(2.0);
     for trial in &mut trials {
         trial.tallies[0].lag.saturating_record_n(99_000, 1000);
@@ -171,23 +171,86 @@ fn a_late_generator_invalidates_and_keeps_the_figures() {
     let summary = summarise(&question(&["a", "b"]), &trials);
     let row = &summary.costs[0];
     assert_eq!((row.verdict, row.effect), (Verdict::Invalid, None));
-    assert!(row.reason.as_deref().is_some_and(|r| r.contains("`b`: generator late: lag p99 110")), "{row:?}");
+    let told = "`b`: generator late: requests were sent 110 µs late at p99, which moves response p50, ";
+    assert!(row.reason.as_deref().is_some_and(|reason| reason.starts_with(told)), "{row:?}");
     assert!(row.ratio.is_some());
     assert_eq!(summary.validity, Validity::Invalid);
 }
 
-#[test]
-fn lag_is_measured_against_a_tenth_of_a_long_response() {
+/// 5 ms a request, in which `late` of 1,000 requests were sent 600 µs late, and the others 1 µs.
+fn late(late: u64) -> Vec<TrialRecord> {
     let mut random = random(25);
-    let mut trials = run(6, 10, |_, _, _| noisy(&mut random, 5_000_000.0, 0.01, 200));
+    let mut trials = run(6, 10, |_, _, _| noisy(&mut random, 5_000_000.0, 0.01, 400));
     for trial in &mut trials {
-        trial.tallies[0].lag.saturating_record_n(400_000, 1000);
+        trial.tallies[0].lag.saturating_record_n(1_000, 1000 - late);
+        trial.tallies[0].lag.saturating_record_n(600_000, late);
     }
-    assert_eq!(summarise(&question(&["a", "b"]), &trials).validity, Validity::Valid);
-    for trial in &mut trials {
-        trial.tallies[0].lag.saturating_record_n(600_000, 1000);
+    trials
+}
+
+#[test]
+fn a_late_tail_withholds_p99_alone_and_keeps_the_rest() {
+    let summary = summarise(&question(&["a", "b"]), &late(15));
+    assert_eq!(summary.validity, Validity::Valid);
+    let p99 = cost(&summary, "get", Quantity::ResponseP99);
+    assert_eq!((p99.verdict, p99.ratio, p99.difference, p99.p), (Verdict::Withheld, None, None, None));
+    let reason = p99.reason.as_deref().unwrap_or_default();
+    assert!(reason.starts_with("`a`: at most 5."), "{reason}");
+    assert!(reason.contains("sent 600 µs late; `weigh doctor` says"), "{reason}");
+    for kept in [Quantity::ResponseP50, Quantity::ResponseP90, Quantity::ResponseMean, Quantity::ServiceP99] {
+        let row = cost(&summary, "get", kept);
+        assert!(row.ratio.is_some() && row.verdict != Verdict::Withheld, "{row:?}");
     }
-    assert_eq!(summarise(&question(&["a", "b"]), &trials).validity, Validity::Invalid);
+    for variant in &summary.variants {
+        let absent: Vec<Quantity> =
+            variant.figures.iter().filter(|one| one.estimate.is_none()).map(|one| one.quantity).collect();
+        assert_eq!(absent, [Quantity::ResponseP99], "{variant:?}");
+    }
+    let finding = summary.findings.iter().find(|one| one.name == "generator late").expect("a finding");
+    assert_eq!((finding.severity, finding.subject.as_str()), (Severity::Note, "a"));
+    assert_eq!(finding.evidence, "requests were sent 600 µs late at p99; withheld: response p99");
+}
+
+#[test]
+fn lateness_of_one_side_withholds_the_cost_and_the_figure_of_that_side() {
+    let mut trials = late(0);
+    for (trial, other) in trials.iter_mut().zip(late(15)).filter(|(trial, _)| trial.variant.0 == 1) {
+        *trial = other;
+    }
+    let summary = summarise(&question(&["a", "b"]), &trials);
+    let reason = cost(&summary, "get", Quantity::ResponseP99).reason.clone().unwrap_or_default();
+    assert!(reason.starts_with("`b`: at most"), "{reason}");
+    let figure = |variant: usize| {
+        let mut figures = summary.variants[variant].figures.iter();
+        figures.find(|one| one.quantity == Quantity::ResponseP99).and_then(|one| one.estimate)
+    };
+    assert!(figure(0).is_some() && figure(1).is_none());
+}
+
+#[test]
+fn lateness_is_invalid_only_where_gates_have_nothing_either() {
+    let mut asked = question(&["a", "b"]);
+    asked.headline = Quantity::ResponseP99;
+    assert_eq!(summarise(&asked, &late(15)).validity, Validity::Invalid);
+    asked.gated = vec![Quantity::ResponseP99];
+    assert_eq!(summarise(&asked, &late(15)).validity, Validity::Invalid);
+    asked.gated = vec![Quantity::ResponseP99, Quantity::ResponseMean];
+    assert_eq!(summarise(&asked, &late(15)).validity, Validity::Valid);
+}
+
+#[test]
+fn closed_load_that_is_late_on_average_loses_its_throughput() {
+    let withheld = |load: Load| {
+        let mut asked = question(&["a", "b"]);
+        (asked.points[0].load, asked.headline) = (load, Quantity::ServiceP50);
+        let summary = summarise(&asked, &late(900));
+        assert_eq!(summary.validity, Validity::Valid);
+        let withheld = summary.costs.iter().filter(|row| row.verdict == Verdict::Withheld);
+        withheld.map(|row| row.quantity.name()).collect::<Vec<_>>()
+    };
+    let times = ["response_p50", "response_p90", "response_p95", "response_p99", "response_mean"];
+    assert_eq!(withheld(Load::Open), times);
+    assert_eq!(withheld(Load::Closed), [&times[..], &["throughput"]].concat());
 }
 
 #[test]

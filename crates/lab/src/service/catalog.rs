@@ -32,6 +32,12 @@ pub enum CatalogError {
         /// Where the search began.
         sought: Vec<PathBuf>,
     },
+    #[error("{missing}; those that come with `weigh` could not be unpacked: {why}")]
+    NotUnpacked {
+        /// That there is no other.
+        missing: Box<CatalogError>,
+        why: String,
+    },
     #[error("there is no service `{name}` in `{}`{}; there are {}", folder.display(), meant(.nearest), known.join(", "))]
     Unknown {
         name: String,

@@ -5,19 +5,23 @@
 //! that sets text. Both are constants, so that a policy can name their hashes.
 
 mod live;
+mod pictures;
 
 use weighbridge_model::estimate::Validity;
 use weighbridge_model::summary::{Cost, Summary};
 
 use crate::columns::TableName;
 use crate::export::ExportFormat;
-use crate::html::escape::escape;
-use crate::html::{STYLE as REPORT_STYLE, alarms, tone_class, warnings};
+use crate::html::escape::{escape, escape_exactly};
+use crate::html::{STYLE as REPORT_STYLE, alarms, moment, tone_class, warnings};
 use crate::{view, words};
 
 pub use live::{Live, LiveState};
+pub use pictures::forest;
 
 pub const SCRIPT: &str = include_str!("follow.js");
+/// Shows times in the reader's time zone.
+pub const MOMENTS: &str = include_str!("moments.js");
 /// Added to the style of the report.
 const OWN_STYLE: &str = include_str!("style.css");
 
@@ -62,7 +66,7 @@ pub fn list(place: &str, runs: &[RunRow]) -> String {
     };
     let heading =
         format!("<h1>Runs</h1>\n<p class=\"quiet\">in <code>{}</code>, newest first</p>\n", escape(place));
-    page("Runs", &format!("<header>\n{heading}</header>\n<main>\n{body}</main>\n"), Script::None)
+    page("Runs", &format!("<header>\n{heading}</header>\n<main>\n{body}</main>\n"), Script::Moments)
 }
 
 fn row(run: &RunRow) -> String {
@@ -83,32 +87,32 @@ fn row(run: &RunRow) -> String {
         "<tr><th scope=\"row\">{title}<span class=\"name\">{} · {}</span></th><td>{more}</td>\
          <td class=\"{class}\">{state}</td></tr>\n",
         escape(&run.folder),
-        escape(&run.started)
+        if run.started.is_empty() { String::new() } else { moment(&run.started) }
     )
 }
 
-/// The page of a run that has ended: headline, links to the report and downloads, forms for comparisons.
-/// `others` are the folders of the other ended runs.
-pub fn overview(folder: &str, summary: &Summary, others: &[&str]) -> String {
+/// The page of a run that has ended: headline, costs as a picture ([`forest`]), links to the report and downloads, forms
+/// for comparisons. `others` are the folders of the other ended runs.
+pub fn overview(folder: &str, summary: &Summary, picture: &str, others: &[&str]) -> String {
     let sentences = crate::headline_sentences(summary);
     let sentences: String = sentences.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
     let header = format!(
         "{}<h1>{}</h1>\n<p class=\"quiet\">{} · {} · figures <span class=\"{}\">{}</span></p>\n",
         alarms(summary, "alert"),
         escape(&summary.title),
-        escape(&summary.started),
+        moment(&summary.started),
         escape(folder),
         summary.validity.name(),
         summary.validity.name(),
     );
     let report = format!(
-        "<section id=\"verdict\">\n<h2>Headline</h2>\n<ul class=\"plain\">\n{sentences}</ul>\n\
+        "<section id=\"verdict\">\n<h2>Headline</h2>\n<ul class=\"plain\">\n{sentences}</ul>\n{picture}\
          <p><a href=\"{}\">Open the report</a></p>\n</section>\n",
         address(folder, "report")
     );
     let sections = [report, comparisons(folder, summary, others), downloads(folder)].concat();
     let body = format!("<header>\n{header}{}</header>\n<main>\n{sections}</main>\n", home_link());
-    page(&summary.title, &body, Script::None)
+    page(&summary.title, &body, Script::Moments)
 }
 
 fn home_link() -> &'static str {
@@ -120,12 +124,12 @@ fn comparisons(folder: &str, summary: &Summary, others: &[&str]) -> String {
     let select = |name: &str, options: &[&str], chosen: Option<usize>| {
         let option = |(at, text): (usize, &&str)| {
             let mark = if Some(at) == chosen { " selected" } else { "" };
-            format!("<option value=\"{0}\"{mark}>{0}</option>", escape(text))
+            format!("<option value=\"{}\"{mark}>{}</option>", escape_exactly(text), escape(text))
         };
         let options: String = options.iter().enumerate().map(option).collect();
         format!("<select name=\"{name}\">{options}</select>")
     };
-    let hidden = format!("<input type=\"hidden\" name=\"run\" value=\"{}\">", escape(folder));
+    let hidden = format!("<input type=\"hidden\" name=\"run\" value=\"{}\">", escape_exactly(folder));
     let mut forms = format!(
         "<form action=\"/compare\" method=\"get\">{hidden}\n<label>variant {}</label>\n<label>against {}</label>\n\
          <button type=\"submit\">Compare variants</button>\n</form>\n",
@@ -282,6 +286,7 @@ pub fn problem(title: &str, text: &str) -> String {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Script {
     None,
+    Moments,
     Follow,
 }
 
@@ -292,6 +297,7 @@ fn page(title: &str, body: &str, script: Script) -> String {
 fn document(title: &str, body: &str, script: Script, head: &str) -> String {
     let script = match script {
         Script::None => String::new(),
+        Script::Moments => format!("<script>{MOMENTS}</script>\n"),
         Script::Follow => format!("<script>{SCRIPT}</script>\n"),
     };
     format!(

@@ -2,7 +2,7 @@
 //!
 //! It repeats what the cells say, so it is hidden from screen readers.
 
-use weighbridge_model::estimate::Estimate;
+use weighbridge_model::estimate::{Estimate, Quantity, Unit};
 use weighbridge_model::summary::Cost;
 
 use super::escape::figure;
@@ -13,7 +13,32 @@ const WIDEST: f64 = 10.0;
 /// The smallest range, as a ratio.
 const NARROWEST: f64 = 1.05;
 
-/// The scale that all bars of one table share; `reach` is the logarithm of the ratio at its edges.
+/// Quantities whose changes are alike in size, so that their bars share a scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GaugeKind {
+    Time,
+    Rate,
+    Cpu,
+    Memory,
+    /// Bytes and segments.
+    Traffic,
+    Share,
+}
+
+impl GaugeKind {
+    pub(crate) fn of(quantity: Quantity) -> Self {
+        match (quantity, quantity.unit()) {
+            (Quantity::MemoryPeak, _) => Self::Memory,
+            (_, Unit::Ns) if quantity.is_response() || quantity.is_service() => Self::Time,
+            (_, Unit::Ns) => Self::Cpu,
+            (_, Unit::PerSecond) => Self::Rate,
+            (_, Unit::Bytes | Unit::Count) => Self::Traffic,
+            (_, Unit::Share) => Self::Share,
+        }
+    }
+}
+
+/// The scale that bars share; `reach` is the logarithm of the ratio at its edges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Gauge {
     reach: f64,
@@ -30,6 +55,13 @@ impl Gauge {
         let logarithms = ends.filter(|ratio| *ratio > 0.0).map(|ratio| ratio.ln().abs());
         let largest = logarithms.fold(NARROWEST.ln(), f64::max).max(margin.ln_1p() * 1.5);
         Self { reach: largest.min(WIDEST.ln()), margin }
+    }
+
+    /// A bar between the changes at its edges, for a cell; empty if the cost has no figures.
+    pub(crate) fn cell(self, cost: &Cost) -> String {
+        let [least, most] = self.edges();
+        let bar = self.bar(cost).map(|bar| format!("<span>{least}</span>{bar}<span>{most}</span>"));
+        format!("<td class=\"gauge\" aria-hidden=\"true\">{}</td>", bar.unwrap_or_default())
     }
 
     /// The bar of a cost, if it has figures.
@@ -72,7 +104,7 @@ mod tests {
         let gauge = Gauge { reach: 2f64.ln(), margin: 0.02 };
         assert_eq!((gauge.place(1.0), gauge.place(2.0), gauge.place(0.5)), (50.0, 100.0, 0.0));
         assert_eq!((gauge.place(9.0), gauge.place(0.0), gauge.place(f64::NAN)), (100.0, 0.0, 0.0));
-        assert_eq!(gauge.edges(), ["−50 %", "+100 %"]);
+        assert_eq!(gauge.edges(), ["−50\u{a0}%", "+100\u{a0}%"]);
         let narrow = Gauge::fitting(std::iter::empty(), 0.02);
         assert!((narrow.reach - NARROWEST.ln()).abs() < 1e-12);
     }

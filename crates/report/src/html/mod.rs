@@ -33,7 +33,7 @@ use crate::text::counted;
 use crate::words::label;
 use crate::{Report, view, words};
 pub(crate) use data::PageData;
-use escape::{escape, escape_lines};
+use escape::{escape, escape_exactly, escape_lines};
 pub use side_by_side::Comparison;
 pub(crate) use trust::warnings;
 
@@ -122,7 +122,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         |title: &str, content: String| format!("<details><summary>{title}</summary>\n{content}</details>\n");
     let costs = format!("{}{}", tables::verdicts(summary), spread::table(summary));
     let all = [
-        ("verdict", "Verdict", verdict::section(summary)),
+        ("verdict", "Verdict", format!("{}{}", verdict::section(summary), verdict::gates(report.gates))),
         ("trust", "Why to believe it", trust::section(summary)),
         ("capacity", "Capacity", capacity::section(summary)),
         ("costs", "Costs", format!("<div class=\"charts\"></div>\n{costs}")),
@@ -185,11 +185,11 @@ pub(crate) fn alarms(summary: &Summary, role: &str) -> String {
 fn header(summary: &Summary) -> String {
     let quick = if summary.quick { " · <b>quick run: few blocks, short warm-up</b>" } else { "" };
     let facts = if words::is_imported(summary) {
-        format!("imported {} · measured by another program, each series once", escape(&summary.started))
+        format!("imported {} · measured by another program, each series once", moment(&summary.started))
     } else {
         format!(
             "{} · took {} · {} · margin ±{}{quick}",
-            escape(&summary.started),
+            moment(&summary.started),
             summary.took,
             counted(u64::from(summary.blocks.used), "block"),
             summary.margin
@@ -211,6 +211,11 @@ fn header(summary: &Summary) -> String {
         alarms(summary, "note"),
         escape(&summary.title)
     )
+}
+
+/// A time in UTC, which the page's script shows in the reader's time zone.
+pub(crate) fn moment(rfc3339: &str) -> String {
+    format!("<time datetime=\"{}\">{}</time>", escape_exactly(rfc3339), escape(rfc3339))
 }
 
 fn repeat(summary: &Summary, how: &HowToRepeat) -> String {

@@ -7,7 +7,7 @@ use weighbridge_model::estimate::{Estimate, Unit};
 use weighbridge_model::summary::{Cost, Figure, Summary, VariantSummary};
 
 use super::escape::{attributes, escape, figure, suffix};
-use super::gauge::Gauge;
+use super::gauge::{Gauge, GaugeKind};
 use super::verdict::{filter_attributes, glyph};
 use super::{label, tone_class};
 use crate::view::{self, Pair, Point};
@@ -64,21 +64,23 @@ fn table(summary: &Summary, point: &Point<'_>, pair: &Pair<'_>) -> String {
     let filter = attributes(&[("variant", pair.variant), ("point", &name)]);
     let suffix = suffix(&name);
     let (variant, baseline) = (escape(pair.variant), escape(pair.baseline));
-    let gauge = Gauge::fitting(pair.costs.iter().copied(), summary.margin.get());
-    let [least, most] = gauge.edges();
+    let gauge = |kind: GaugeKind| {
+        let alike = pair.costs.iter().copied().filter(|cost| GaugeKind::of(cost.quantity) == kind);
+        Gauge::fitting(alike, summary.margin.get())
+    };
     let first = if several { "<th scope=\"col\">operation</th>" } else { "" };
     let mut text = format!(
         "<div class=\"scroll\"{filter}><table class=\"verdicts sortable\"><caption>{variant} against {baseline} \
-         (baseline){suffix}</caption><thead><tr>{first}<th scope=\"col\">quantity</th><th scope=\"col\" class=\"n\">{baseline}</th>\
-         <th scope=\"col\" class=\"n\">{variant}</th><th scope=\"col\" class=\"n\">difference</th><th scope=\"col\" class=\"n\">\
-         change</th><td class=\"gauge\" aria-hidden=\"true\"><span>{least}</span><span>{most}</span></td><th scope=\"col\">verdict\
+         (baseline){suffix}</caption><thead><tr>{first}<th scope=\"col\">quantity</th><th scope=\"col\" class=\"n absolute\">{baseline}</th>\
+         <th scope=\"col\" class=\"n absolute\">{variant}</th><th scope=\"col\" class=\"n\">difference</th><th scope=\"col\" class=\"n\">\
+         change</th><td class=\"gauge\" aria-hidden=\"true\"></td><th scope=\"col\">verdict\
          </th></tr></thead>\n<tbody>\n"
     );
     let base = point.variants.iter().find(|v| v.baseline).copied();
     let own = point.variants.iter().find(|v| v.name == pair.variant).copied();
     for operation in pair.operations() {
         for cost in pair.costs.iter().filter(|cost| cost.operation == operation) {
-            text.push_str(&row(cost, base, own, several, gauge));
+            text.push_str(&row(cost, base, own, several, gauge(GaugeKind::of(cost.quantity))));
         }
     }
     text.push_str("</tbody></table></div>\n");
@@ -96,14 +98,14 @@ fn row(
         let found = variant.and_then(|v| view::figure(v, &cost.operation, cost.quantity));
         let point = found.and_then(|f| f.estimate.as_ref()).map(|e| e.point);
         let shown = point.map_or_else(|| "–".to_owned(), |point| cost.unit.display(point));
-        let class = if words::has_figures(cost) { "n" } else { "n quiet" };
+        let class = if words::has_figures(cost) { "n absolute" } else { "n absolute quiet" };
         format!("<td class=\"{class}\"{}>{}</td>", number(point), figure(&shown))
     };
     let headline = if cost.headline { " class=\"headline\"" } else { "" };
-    let reason = cost
-        .reason
-        .as_deref()
-        .map_or_else(String::new, |reason| format!("<span class=\"reason\">{}</span>", escape(reason)));
+    // Why there are no figures is told once for all rows, in the list of what is not shown.
+    let reason = cost.reason.as_deref().filter(|_| words::has_figures(cost));
+    let reason =
+        reason.map_or_else(String::new, |reason| format!("<span class=\"reason\">{}</span>", escape(reason)));
     let (tone, verdict) = (tone_class(words::tone(cost)), words::verdict(cost));
     let says = format!("{} {verdict}{reason}", glyph(cost));
     let costs = if words::has_figures(cost) {
@@ -113,11 +115,11 @@ fn row(
             (e, shown)
         });
         let change = cost.ratio.as_ref().map(|ratio| (ratio, words::change(ratio)));
-        let bar = gauge.bar(cost).unwrap_or_default();
         format!(
-            "{}{}<td class=\"gauge\" aria-hidden=\"true\">{bar}</td><td class=\"says {tone}\">{says}</td>",
+            "{}{}{}<td class=\"says {tone}\">{says}</td>",
             shown_cell(difference),
-            shown_cell(change)
+            shown_cell(change),
+            gauge.cell(cost)
         )
     } else {
         // All rows need the same columns for the table to be sortable.

@@ -1,12 +1,14 @@
 //! The verdict as sentences, at the top of the page.
 
 use weighbridge_model::estimate::Verdict;
+use weighbridge_model::gate::GateResult;
 use weighbridge_model::summary::{Cost, Summary};
 
 use super::escape::{attributes, escape, figure};
 use super::gauge::Gauge;
 use super::{quiet, sizes, tone_class};
 use crate::plain::{self, Piece};
+use crate::style::Tone;
 use crate::{view, words};
 
 /// Up to this many sentences are shown large.
@@ -14,29 +16,43 @@ const FEW: usize = 2;
 /// From this many on, they have two columns if there is room.
 const MANY: usize = 5;
 
-/// One card per headline, and one per unavailable variant.
+/// One card per headline, and one line per unavailable variant.
 pub(crate) fn section(summary: &Summary) -> String {
     let headlines: Vec<&Cost> = words::headlines(summary).collect();
     let gauge = Gauge::fitting(headlines.iter().copied(), summary.margin.get());
     let cards: String = headlines.iter().map(|cost| card(summary, cost, gauge)).collect();
     let unavailable = summary.unavailable.iter().map(|(name, reason)| {
         format!(
-            "<li class=\"card problem\"{}><p class=\"big\">—</p><p class=\"plain\"><b>{}</b> is unavailable: {}</p></li>\n",
+            "<p class=\"unavailable\"{}><b>{}</b> is unavailable: {}</p>\n",
             attributes(&[("variant", name)]),
             escape(name),
             escape(reason)
         )
     });
-    let all = format!("{cards}{}", unavailable.collect::<String>());
-    if all.is_empty() {
-        return quiet("Nothing was compared: the run has one variant.");
+    let unavailable: String = unavailable.collect();
+    if cards.is_empty() {
+        return format!("{}{unavailable}", quiet("Nothing was compared: the run has one variant."));
     }
-    let size = match headlines.len() + summary.unavailable.len() {
+    let size = match headlines.len() {
         count if count <= FEW => "cards few",
         count if count < MANY => "cards",
         _ => "cards many",
     };
-    format!("{}<ul class=\"{size}\">\n{all}</ul>\n", sizes::advice_lines(summary))
+    format!("{}<ul class=\"{size}\">\n{cards}</ul>\n{unavailable}", sizes::advice_lines(summary))
+}
+
+/// Each gate with its figure and a mark.
+pub(crate) fn gates(gates: &[GateResult]) -> String {
+    let line = |gate: &GateResult| {
+        let tone = tone_class(if gate.passed { Tone::Better } else { Tone::Problem });
+        format!("<li class=\"{tone}\">{} {}</li>\n", gate.mark(), with_minus_signs(&gate.figure))
+    };
+    let lines: String = gates.iter().map(line).collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("<ul class=\"gates\" aria-label=\"gates\">\n{lines}</ul>\n")
+    }
 }
 
 fn card(summary: &Summary, cost: &Cost, gauge: Gauge) -> String {
@@ -134,7 +150,7 @@ mod tests {
     fn only_a_minus_becomes_a_minus() {
         assert_eq!(
             with_minus_signs("in-process: -3.0 µs, [-4.0, -2.0]"),
-            "in-process: −3.0 µs, [−4.0, −2.0]"
+            "in-process: −3.0\u{a0}µs, [−4.0, −2.0]"
         );
     }
 }

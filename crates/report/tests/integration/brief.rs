@@ -1,6 +1,7 @@
 //! What a terminal shows by default: few lines, and no interval that speaks against the verdict beside it.
 
 use weighbridge_model::estimate::{Effect, Estimate, Quantity, Verdict};
+use weighbridge_model::gate::{Gate, GateKind, GateResult};
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary};
 use weighbridge_report::{DEFAULT_COLUMNS, Format, Report, TextOptions, headline_sentences, render};
 
@@ -12,7 +13,11 @@ const CORRECTED: &str = "alone, not after correcting for";
 
 fn made(summary: &Summary, format: Format, options: &TextOptions<'_>) -> String {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    render(format, &Report { summary, detail: &detail, environment: &environment, how: &how }, options)
+    render(
+        format,
+        &Report { summary, detail: &detail, environment: &environment, how: &how, gates: &[] },
+        options,
+    )
 }
 
 fn brief(summary: &Summary) -> String {
@@ -55,6 +60,37 @@ fn two_variants_at_one_point_fill_one_screen() {
         }
         assert!(text.ends_with("run: runs/2026-11-21T10-15-00-languages\n"), "{text}");
     }
+}
+
+#[test]
+fn each_gate_is_told_with_its_figure_and_a_mark_in_every_format_for_people() {
+    let result = |text: &str, passed, figure: &str| GateResult {
+        gate: Gate::parse(GateKind::Require, text).unwrap(),
+        passed,
+        figure: figure.to_owned(),
+    };
+    let gates = [
+        result("p95 <= 5 ms", true, "response p95 of go: 3.20 ms [3.10 ms, 3.30 ms], at most 5 ms"),
+        result("p50 <= +2 %", false, "response p50 of <go>: +20.90 % [+20.20 %, +21.60 %], at most +2 %"),
+    ];
+    let summary = support::at_one_point(support::valid());
+    let (detail, environment, how) = (support::detail(), support::environment(), support::how());
+    let report =
+        Report { summary: &summary, detail: &detail, environment: &environment, how: &how, gates: &gates };
+    let made = |format| render(format, &report, &TextOptions::default());
+    let text = made(Format::Text);
+    assert!(text.contains("\nresponse p95 of go: 3.20 ms [3.10 ms, 3.30 ms], at most 5 ms ✓\n"), "{text}");
+    assert!(
+        text.contains("\nresponse p50 of <go>: +20.90 % [+20.20 %, +21.60 %], at most +2 % ✗\n"),
+        "{text}"
+    );
+    assert!(text.lines().count() <= 24, "{text}");
+    let markdown = made(Format::Markdown);
+    assert!(markdown.contains("\n- ✓ response p95 of go: 3.20 ms"), "{markdown}");
+    assert!(markdown.contains("\n- ✗ response p50 of ") && !markdown.contains("<go>"), "{markdown}");
+    let page = made(Format::Html);
+    assert!(page.contains("<li class=\"better\">✓ response p95 of go: 3.20\u{a0}ms"));
+    assert!(page.contains("<li class=\"problem\">✗ response p50 of &lt;go&gt;: +20.90\u{a0}%"));
 }
 
 #[test]

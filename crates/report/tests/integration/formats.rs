@@ -14,32 +14,32 @@ use serde_json::Value;
 use weighbridge_model::estimate::{Quantity, Verdict};
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::evidence::Evidence;
+use weighbridge_model::gate::{Gate, GateKind, GateResult};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::Summary;
-use weighbridge_report::{
-    ExportFormat, Exported, GateCase, JmhClass, Report, Schema, TableName, TextOptions, export,
-};
+use weighbridge_report::{ExportFormat, Exported, JmhClass, Report, Schema, TableName, TextOptions, export};
 
 use crate::support::golden;
 use crate::{evidence, support};
 
-fn gates() -> Vec<GateCase> {
+fn gates() -> Vec<GateResult> {
+    let result = |text: &str, passed, figure: &str| GateResult {
+        gate: Gate::parse(GateKind::FailIf, text).unwrap(),
+        passed,
+        figure: figure.to_owned(),
+    };
     vec![
-        GateCase { condition: "fail_if errors > 100".into(), failed: None },
-        GateCase {
-            condition: "fail_if p50 > +2 %".into(),
-            failed: Some("`go` (64 B) response p50 is [+20.18 %, +21.63 %]".into()),
-        },
+        result("errors > 100", true, "errors of go (64 B), the highest of 2: 0, at most 100"),
+        result("p50 > +2 %", false, "response p50 of go (64 B): +20.90 % [+20.18 %, +21.63 %], at most +2 %"),
     ]
 }
 
 fn made(summary: &Summary, evidence: &Evidence, format: ExportFormat, table: TableName) -> Vec<u8> {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    let report = Report { summary, detail: &detail, environment: &environment, how: &how };
     let gates = gates();
-    let run =
-        Exported { report, evidence: Some(evidence), gates: &gates, rows: &[], jmh_class: JmhClass::Measure };
+    let report = Report { summary, detail: &detail, environment: &environment, how: &how, gates: &gates };
+    let run = Exported { report, evidence: Some(evidence), rows: &[], jmh_class: JmhClass::Measure };
     export(format, table, &run, &TextOptions::default()).unwrap()
 }
 
@@ -444,8 +444,9 @@ fn parquet_holds_what_csv_holds() {
 fn a_build_without_parquet_says_so() {
     let summary = support::valid();
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
-    let run = Exported { report, evidence: None, gates: &[], rows: &[], jmh_class: JmhClass::Measure };
+    let report =
+        Report { summary: &summary, detail: &detail, environment: &environment, how: &how, gates: &[] };
+    let run = Exported { report, evidence: None, rows: &[], jmh_class: JmhClass::Measure };
     let error = export(ExportFormat::Parquet, TableName::Costs, &run, &TextOptions::default()).unwrap_err();
     assert!(error.to_string().contains("--features parquet`, or use `csv`"), "{error}");
 }

@@ -18,7 +18,11 @@ fn text(columns: usize, style: Style) -> TextOptions<'static> {
 
 fn made(summary: &Summary, format: Format, options: &TextOptions<'_>) -> String {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    render(format, &Report { summary, detail: &detail, environment: &environment, how: &how }, options)
+    render(
+        format,
+        &Report { summary, detail: &detail, environment: &environment, how: &how, gates: &[] },
+        options,
+    )
 }
 
 /// A page without style, script and data, which are long and have tests of their own.
@@ -82,12 +86,12 @@ fn one_url_in_every_format() {
         for (format, ending) in
             [(Format::Text, "txt"), (Format::Json, "json"), (Format::Csv, "csv"), (Format::Markdown, "md")]
         {
-            let made = load::render(format, &summary, &TextOptions::default()).unwrap();
+            let made = load::render(format, &summary, &[], &TextOptions::default()).unwrap();
             golden(&format!("{name}.{ending}"), &made);
         }
     }
     let error =
-        load::render(Format::Html, &support::load(), &TextOptions::default()).unwrap_err().to_string();
+        load::render(Format::Html, &support::load(), &[], &TextOptions::default()).unwrap_err().to_string();
     assert!(error.contains("`html`") && error.contains("markdown"), "{error}");
 }
 
@@ -125,7 +129,7 @@ fn text_fits_its_terminal_and_long_names_are_cut_in_their_middle() {
     for (columns, ending) in [(80, ""), (120, "-wide")] {
         let options = text(columns, Style::Plain);
         let names = made(&long_names(), Format::Text, &options);
-        let load_text = load::render(Format::Text, &load, &options).unwrap();
+        let load_text = load::render(Format::Text, &load, &[], &options).unwrap();
         for (name, made) in [("long-names", &names), ("load-long", &load_text)] {
             golden(&format!("{name}{ending}.txt"), made);
             let wide: Vec<_> = made.lines().filter(|line| line.chars().count() > columns).collect();
@@ -139,14 +143,18 @@ fn text_fits_its_terminal_and_long_names_are_cut_in_their_middle() {
 
 #[test]
 fn colours_of_one_url_mean_something() {
-    golden("load-colour.txt", &load::render(Format::Text, &support::load(), &text(80, Style::Ansi)).unwrap());
+    golden(
+        "load-colour.txt",
+        &load::render(Format::Text, &support::load(), &[], &text(80, Style::Ansi)).unwrap(),
+    );
 }
 
 #[test]
 fn a_suite_is_a_list_of_experiments() {
     let (first, second) = (support::valid(), support::troubled());
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    let report = |summary| Report { summary, detail: &detail, environment: &environment, how: &how };
+    let report =
+        |summary| Report { summary, detail: &detail, environment: &environment, how: &how, gates: &[] };
     let reports = [report(&first), report(&second)];
     let made = render_suite(Format::Json, &reports, &TextOptions::default());
     let value: serde_json::Value = serde_json::from_str(&made).unwrap();

@@ -106,7 +106,11 @@ fn used(variant: &str, role: &str, cpu: f64, point: &PointLabel) -> RoleUse {
 fn made(summary: &Summary, format: Format) -> String {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
     let options = TextOptions { style: Style::Plain, columns: 80, place: None, details: true };
-    render(format, &Report { summary, detail: &detail, environment: &environment, how: &how }, &options)
+    render(
+        format,
+        &Report { summary, detail: &detail, environment: &environment, how: &how, gates: &[] },
+        &options,
+    )
 }
 
 #[test]
@@ -114,7 +118,7 @@ fn a_run_of_relays_is_told_in_parts() {
     let summary = relayed();
     golden("relayed.txt", &made(&summary, Format::Text));
     golden("relayed.md", &made(&summary, Format::Markdown));
-    let page = made(&summary, Format::Html);
+    let page = made(&summary, Format::Html).replace('\u{a0}', " ");
     assert!(page.contains("<h2>Where the time went</h2>"));
     for said in [
         "client: what is left",

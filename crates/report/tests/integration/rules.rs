@@ -12,13 +12,14 @@ use crate::support;
 
 fn made(summary: &Summary, format: Format) -> String {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    let report = Report { summary, detail: &detail, environment: &environment, how: &how };
+    let report = Report { summary, detail: &detail, environment: &environment, how: &how, gates: &[] };
     render(format, &report, &TextOptions::default())
 }
 
 fn hostile(format: Format) -> String {
     let (summary, detail, environment, how) = support::hostile();
-    let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
+    let report =
+        Report { summary: &summary, detail: &detail, environment: &environment, how: &how, gates: &[] };
     render(format, &report, &TextOptions::default())
 }
 
@@ -82,6 +83,27 @@ fn the_built_script_can_stand_in_a_page() {
     }
 }
 
+/// Self-check, precision and their marks say the same as the list of findings.
+#[test]
+fn a_note_and_a_missing_goal_are_no_good_news() {
+    let mut summary = support::valid();
+    let page = made(&summary, Format::Html);
+    assert!(page.contains("<li class=\"fine\"><h3>Self-check</h3><p class=\"value\">passed</p>"));
+    assert!(page.contains("Nothing was found that speaks against these figures."));
+    summary.goal = None;
+    summary.findings.push(Finding {
+        severity: Severity::Note,
+        name: "not warm".into(),
+        subject: "go".into(),
+        evidence: "in 4 of 4 trials the warm-up ended while the p50 changed".into(),
+        remedy: "allow a longer `warmup`".into(),
+    });
+    let page = made(&summary, Format::Html);
+    assert!(page.contains("<li class=\"neutral\"><h3>Self-check</h3><p class=\"value\">no warning</p>"));
+    assert!(page.contains("1 note: not warm; see Warnings.") && !page.contains("Nothing was found"));
+    assert!(page.contains("<li class=\"neutral\"><h3>Precision</h3><p class=\"value\">no goal</p>"));
+}
+
 #[test]
 fn runs_beside_each_other_say_that_they_were_not_measured_together() {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
@@ -91,6 +113,7 @@ fn runs_beside_each_other_say_that_they_were_not_measured_together() {
         detail: &detail,
         environment: &environment,
         how: &how,
+        gates: &[],
     });
     let comparisons = [
         Comparison::Refused("the runs share no baseline".into()),
@@ -114,7 +137,7 @@ fn a_terminal_gets_no_control_characters() {
     load.url = support::HOSTILE.into();
     load.reasons = vec![support::HOSTILE.into()];
     load.failures[0].text = support::HOSTILE.into();
-    let screen = load::render(Format::Text, &load, &TextOptions::default()).unwrap();
+    let screen = load::render(Format::Text, &load, &[], &TextOptions::default()).unwrap();
     assert!(screen.chars().all(|c| c == '\n' || !c.is_control()), "{screen:?}");
 }
 
@@ -132,7 +155,8 @@ fn markdown_mentions_nobody_and_keeps_its_tables() {
 #[test]
 fn text_fits_eighty_columns() {
     let loads = [support::load(), support::load_valid()];
-    let loads = loads.map(|summary| load::render(Format::Text, &summary, &TextOptions::default()).unwrap());
+    let loads =
+        loads.map(|summary| load::render(Format::Text, &summary, &[], &TextOptions::default()).unwrap());
     let runs = [support::valid(), support::troubled()].map(|summary| made(&summary, Format::Text));
     for line in runs.iter().chain(&loads).flat_map(|text| text.lines()) {
         assert!(line.chars().count() <= DEFAULT_COLUMNS, "{line}");
@@ -159,7 +183,7 @@ fn bad_news_changes_the_first_line() {
     summary.variants[1].errors = 12;
     assert_eq!(first(&summary), "12 of 4817320 requests failed: 12 status");
     assert_eq!(first(&support::troubled()), "invalid: these figures must not be used");
-    let load = |summary| load::render(Format::Text, &summary, &TextOptions::default()).unwrap();
+    let load = |summary| load::render(Format::Text, &summary, &[], &TextOptions::default()).unwrap();
     assert!(load(support::load()).starts_with("12 of 10000 requests failed: 12 status\n"));
     assert!(load(support::load_valid()).starts_with("http://127.0.0.1:8080/person/1\n"));
 }
@@ -203,7 +227,8 @@ fn a_run_without_anything_is_still_a_report() {
     summary.goal = None;
     let (detail, how) = (Detail::default(), HowToRepeat::default());
     let environment = serde_json::Value::Null;
-    let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
+    let report =
+        Report { summary: &summary, detail: &detail, environment: &environment, how: &how, gates: &[] };
     for format in Format::ALL {
         assert!(!render(format, &report, &TextOptions::default()).is_empty(), "{format}");
     }
@@ -214,7 +239,8 @@ fn colours_take_nothing_from_the_words() {
     let summary = support::troubled();
     let options = TextOptions { style: Style::Ansi, ..TextOptions::default() };
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
+    let report =
+        Report { summary: &summary, detail: &detail, environment: &environment, how: &how, gates: &[] };
     let mut coloured = render(Format::Text, &report, &options);
     for code in ["0", "1", "2", "31", "32", "33", "1;31"] {
         coloured = coloured.replace(&format!("\x1b[{code}m"), "");
@@ -247,7 +273,8 @@ fn of_many_variants_the_terminal_tells_the_headlines_and_names_of_notes() {
     );
     assert!(brief.contains("warning: spread (v2): told of v2\n  -> so it is\n"), "{brief}");
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
+    let report =
+        Report { summary: &summary, detail: &detail, environment: &environment, how: &how, gates: &[] };
     let whole = render(Format::Text, &report, &TextOptions { details: true, ..TextOptions::default() });
     assert!(whole.contains("v7 against ") && whole.contains("response p90") && whole.contains("told of v0"));
     assert!(

@@ -24,7 +24,9 @@ use weighbridge_model::summary::{
     Slots, Summary, VariantSummary,
 };
 use weighbridge_report::HowToRepeat;
-use weighbridge_report::load::{Failure, Handshakes, LoadModel, LoadSummary, QUEUE_GREW, Times, withheld};
+use weighbridge_report::load::{
+    Failure, Handshakes, LoadModel, LoadSummary, QUEUE_GREW, StatusCount, Times, withheld,
+};
 
 const SIZES: [&str; 2] = ["64 B", "64 KiB"];
 
@@ -634,6 +636,7 @@ pub fn load() -> LoadSummary {
         think: None,
         churn: None,
         latency: None,
+        statuses: Vec::new(),
         operations: Vec::new(),
         messages: Vec::new(),
         throughput: PerSecond::new(4_984.0).unwrap(),
@@ -707,6 +710,7 @@ pub fn load_valid() -> LoadSummary {
         kernel_timestamps: None,
         load: LoadModel::Closed,
         latency: Some(latency()),
+        statuses: vec![StatusCount { status: "2xx".into(), count: load().requests }],
         throughput: PerSecond::new(52_345.0).unwrap(),
         ..load()
     }

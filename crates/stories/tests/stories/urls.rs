@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::server::{self, GOOD, Server, read_head, reset};
 use crate::support::{Ended, World, eventually, measuring};
@@ -110,6 +110,10 @@ fn failing_statuses_are_errors_and_change_the_first_line() {
     let ended = world.weigh(&["load", &sometimes.url(), "-n", "20"]).end();
     ended.assert_measured();
     assert!(ended.stdout.starts_with("10 of 20 requests failed: 10 status\n"), "{ended}");
+    let told = ["load", &sometimes.url(), "-n", "20", "--latency", "--format", "json"];
+    let statuses = world.weigh(&told).end().json()["statuses"].clone();
+    let wanted = json!([{ "status": "2xx", "count": 10 }, { "status": "404 Not Found", "count": 10 }]);
+    assert_eq!(statuses, wanted);
 }
 
 #[test]
@@ -205,7 +209,16 @@ fn gates_decide_the_exit_code() {
     };
     let failed = gated_by_count(&["--fail-if", "p50 > 5ms"]);
     failed.assert_gate_failed("p50 > 5ms");
-    gated_by_count(&["--fail-if", "p50 > 5s", "--fail-if", "errors > 0"]).assert_measured();
+    assert!(
+        failed.stdout.contains("response p50: ") && failed.stdout.contains(", at most 5ms ✗"),
+        "{failed}"
+    );
+    let passed = gated_by_count(&["--fail-if", "p50 > 5s", "--fail-if", "errors > 0"]);
+    passed.assert_measured();
+    assert!(
+        passed.stdout.contains(", at most 5s ✓") && passed.stdout.contains("errors: 0, at most 0 ✓"),
+        "{passed}"
+    );
     let required = gated_by_count(&["--require", "p90 < 5ms"]);
     required.assert_gate_failed("p90 < 5ms");
     // Too few requests lie beyond p99: --fail-if needs proof to fail, --require needs proof to pass.
@@ -229,7 +242,8 @@ fn an_error_gate_fails_on_errors() {
     let world = World::idle();
     let ended = world.weigh(&["load", &server.url(), "-n", "10", "--fail-if", "errors > 0"]).end();
     ended.assert_gate_failed("errors > 0");
-    assert!(ended.says("errors is 5"), "{ended}");
+    assert!(ended.says("errors: 5, at most 0"), "{ended}");
+    assert!(ended.stdout.contains("errors: 5, at most 0 ✗"), "{ended}");
     let url = server.url();
     let load = |gate: &[&str]| world.weigh(&[&["load", &url, "-n", "10"], gate].concat()).end();
     load(&["--fail-if", "errors > 50%"]).assert_measured();

@@ -1,6 +1,6 @@
 // The series of one panel over size, bottom to top: guide lines, dots, bands, intervals, medians, cliffs.
 import type { SizeCliff } from "../../data/schema.ts";
-import { cloud } from "../cloud.ts";
+import { BEHIND, cloud } from "../cloud.ts";
 import { lineStyle, markStyle, type Sheet } from "../frame.ts";
 import { band, rule, shade } from "../marks.ts";
 import { distinct } from "../select.ts";
@@ -98,7 +98,7 @@ function ratioReference({ data, on }: Drawing, { axes, grid }: Place): unknown[]
   ];
 }
 
-function dots({ measure }: Drawing, { name, one }: Curve, { axes, grid, look }: Place): unknown[] {
+function dots({ measure, shown }: Drawing, { name, one }: Curve, { axes, grid, look }: Place): unknown[] {
   const samples = one.samples;
   if (!samples) return [];
   const { size_bytes: sizes, time_ns: times } = samples;
@@ -108,7 +108,7 @@ function dots({ measure }: Drawing, { name, one }: Curve, { axes, grid, look }: 
     x: (at: number) => axes.x.place(sizes[at] ?? 0),
     y: (at: number) => axes.y.place(measure.of(sizes[at] ?? 0, times[at] ?? 0)),
   };
-  return [{ ...cloud(all, look(name), grid), z: 1 }];
+  return [{ ...cloud(all, look(name), grid, shown.medians ? BEHIND : 1), z: 1 }];
 }
 
 function referenceLine({ on, picked, measure }: Drawing, { axes, grid }: Place): unknown[] {

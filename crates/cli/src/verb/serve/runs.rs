@@ -176,7 +176,10 @@ impl Runs {
                 let rows = self.rows()?;
                 let is_other = |row: &&RunRow| row.folder != name && matches!(row.state, RunState::Ended(_));
                 let others: Vec<&str> = rows.iter().filter(is_other).map(|row| row.folder.as_str()).collect();
-                Ok(page(browse::overview(name, &summary, &others)))
+                // A picture that cannot be made leaves a page that says the same in words.
+                let picture = folder.detail().ok().and_then(|detail| browse::forest(&summary, &detail).ok());
+                let html = browse::overview(name, &summary, &picture.unwrap_or_default(), &others);
+                Ok(page(html))
             }
             Err(ReadError::Missing { .. }) => {
                 let mut feed = RunFeed::new(folder.clone());
@@ -198,7 +201,7 @@ impl Runs {
         let stored = Stored::read(&folder)?;
         let table_name = table.unwrap_or_default();
         let wanted = Wanted { format, table: table_name, jmh_class: JmhClass::default() };
-        let (bytes, _) = exported(&folder, &stored, wanted, &[], &TextOptions::default())?;
+        let (bytes, _) = exported(&folder, &stored, wanted, &TextOptions::default())?;
         let what = table.map_or(format.name(), TableName::name);
         let name = format!("{name}.{what}.{}", format.ending());
         Ok(Answer::Download(Download { name, media_type: format.media_type(), bytes }))
@@ -239,7 +242,7 @@ impl Site for Runs {
 }
 
 fn page(html: String) -> Answer {
-    Answer::Page { html, policy: Policy::allowing(&[&browse::style()], &[]) }
+    Answer::Page { html, policy: Policy::allowing(&[&browse::style()], &[browse::MOMENTS]) }
 }
 
 /// The state of a run without a summary.

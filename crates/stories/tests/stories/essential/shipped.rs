@@ -39,3 +39,16 @@ fn suites_and_services_come_with_the_program() {
     world.weigh(&["run", "pingpong/nothing"]).end().assert_error(&["pingpong/nothing", "`weigh suites`"]);
     world.assert_nothing_left();
 }
+
+#[test]
+fn what_cannot_be_unpacked_is_told_with_its_cause() {
+    let world = World::idle();
+    // A file where the folder should be.
+    fs::create_dir_all(world.path("cache/weighbridge")).expect("a cache");
+    fs::write(world.path("cache/weighbridge/sources"), "").expect("a file in the way");
+    let services = world.weigh(&["services", "list"]).end();
+    services.assert_error(&["could not be unpacked", "could not write what comes with `weigh`", "os error"]);
+    let run = world.weigh(&["run", "quickstart"]).end();
+    run.assert_error(&["could not write what comes with `weigh`", "os error"]);
+    world.assert_nothing_left();
+}
