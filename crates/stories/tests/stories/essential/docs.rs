@@ -587,6 +587,33 @@ fn every_scheme_is_told() {
     }
 }
 
+/// The first page is two screens, and what it tells to type is understood.
+#[test]
+fn the_readme_is_short_and_its_commands_and_suites_exist() {
+    let page = read("README.md");
+    assert!(page.lines().count() <= 100, "{}", page.lines().count());
+    let prose_lines = page.lines().filter(|line| !line.starts_with('|'));
+    let long: Vec<&str> = prose_lines.filter(|line| line.chars().count() > 120).collect();
+    assert!(long.is_empty(), "longer than 120 columns: {long:?}");
+    let commands = rows(&page, &["question", "command"]);
+    let commands = commands.iter().flat_map(|row| ticked(&row[1])).filter(|code| code.starts_with("weigh "));
+    let mut count = 0;
+    for line in commands {
+        let typed = shell_words::split(&line).expect("words of a shell");
+        if let Err(error) = args::Arguments::try_parse_from(typed) {
+            panic!("`{line}`: {error}");
+        }
+        count += 1;
+    }
+    assert!(count > 6, "{count}");
+    for row in rows(&page, &["question", "`weigh run …`"]) {
+        for suite in ticked(&row[1]) {
+            let path = root().join("suites").join(&suite);
+            assert!(path.is_dir() || path.with_extension("toml").is_file(), "there is no suite `{suite}`");
+        }
+    }
+}
+
 #[test]
 fn every_verb_that_is_named_exists() {
     let command = args::Arguments::command();
