@@ -7,6 +7,7 @@
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::Outcome;
+use weighbridge_model::record::counts::Counts;
 use weighbridge_model::record::samples::Relayed;
 
 use crate::failures::Failures;
@@ -106,6 +107,11 @@ pub trait Sessions: Send {
     /// they find a reply wrong, so that good ones cost nothing; a workload may keep none.
     fn take_failures(&mut self) -> Failures {
         Failures::default()
+    }
+
+    /// What was counted since the last `rewind`, taken when a window is over; `None` if the workload counts nothing.
+    fn take_counts(&mut self) -> Option<Counts> {
+        None
     }
 }
 

@@ -427,6 +427,7 @@ impl RunLoop<'_> {
                 change: change.point - one,
                 half_width: contrast.half_width(),
                 lower: change.lower.map(|bound| bound - one),
+                contrast: self.question.headline.contrast(),
                 upper: change.upper.map(|bound| bound - one),
             })
         };

@@ -152,7 +152,7 @@ impl<'a> Account<'a> {
                 ..health
             },
             stamps,
-            counts: None,
+            counts: pool.sessions.take_counts(),
         }
     }
 }

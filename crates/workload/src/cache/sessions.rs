@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -16,28 +16,18 @@ use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_load::template::RequestBuffer;
 use weighbridge_model::experiment::{CacheOperation, CacheSpec, CacheStart, KEY_MOST, VALUE_MOST};
 use weighbridge_model::id::OperationId;
+use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use super::draw::{Ranks, Scatter, below, length, mixed, unit};
-use super::editions::{Cause, Editions, PlacedKey, Sent, Wrong};
+use super::editions::{Cause, Editions, PlacedKey, Sent, WriteEnd, Wrong};
 use super::reply::{Carrier, ReplyMeaning, ValueReply};
 use super::requests::{KeyedValue, Requests};
 use super::value::{Arrived, LetterBlock, Origin};
+use crate::Emptying;
 use crate::checks::Reset;
 use crate::checks::explain::{Explain, FailureLog, Noted, Words, status_line};
 use crate::stream::Mix;
-
-/// Gets and what became of them, for one variant.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CacheCounts {
-    pub hits: u64,
-    /// Misses of keys that were never written.
-    pub compulsory: u64,
-    /// Misses of keys that were deleted.
-    pub invalidated: u64,
-    /// Misses of keys that the server has dropped.
-    pub capacity: u64,
-}
 
 /// A cache's keys, laws and writes, shared by the sessions of one variant.
 #[derive(Debug)]
@@ -45,6 +35,7 @@ pub(crate) struct Cache {
     spec: CacheSpec,
     carrier: Carrier,
     requests: Requests,
+    emptying: Rendered,
     block: LetterBlock,
     editions: Editions,
     mix: Mix,
@@ -54,7 +45,6 @@ pub(crate) struct Cache {
     scatter: Scatter,
     /// Keys already set to fill it.
     filled: AtomicU32,
-    counts: [AtomicU64; 4],
 }
 
 /// The key of a request.
@@ -67,11 +57,12 @@ struct RequestedKey {
 }
 
 impl Cache {
-    pub(super) fn new(spec: &CacheSpec, carrier: Carrier, requests: Requests) -> Self {
+    pub(super) fn new(spec: &CacheSpec, carrier: Carrier, requests: Requests, emptying: Rendered) -> Self {
         let operations = spec.mixed();
         Self {
             carrier,
             requests,
+            emptying,
             block: LetterBlock::new(),
             editions: Editions::new(spec.keys, spec.fresh.get() > 0.0),
             mix: Mix::weighted(operations.iter().map(|operation| spec.mix.weight(*operation))),
@@ -80,7 +71,6 @@ impl Cache {
             delete_ranks: Ranks::new(&spec.delete_popularity, spec.keys),
             scatter: Scatter::new(spec.keys, spec.seed),
             filled: AtomicU32::new(if spec.start == CacheStart::Warm { 0 } else { spec.keys }),
-            counts: Default::default(),
             spec: spec.clone(),
         }
     }
@@ -90,21 +80,21 @@ impl Cache {
         u64::from(self.spec.keys.saturating_sub(self.filled.load(Ordering::Relaxed)))
     }
 
-    /// What became of gets since this was last asked.
-    pub fn take_counts(&self) -> CacheCounts {
-        let [hits, compulsory, invalidated, capacity] =
-            [0, 1, 2, 3].map(|at: usize| self.counts[at].swap(0, Ordering::Relaxed));
-        CacheCounts { hits, compulsory, invalidated, capacity }
+    pub fn emptying(&self) -> Emptying {
+        match self.spec.start {
+            CacheStart::Warm => Emptying::Never,
+            CacheStart::Empty => Emptying::EachWindow,
+            CacheStart::Cold => Emptying::Once,
+        }
     }
 
-    fn count(&self, cause: Option<Cause>) {
-        let at = match cause {
-            None => 0,
-            Some(Cause::Compulsory) => 1,
-            Some(Cause::Invalidated) => 2,
-            Some(Cause::Capacity) => 3,
-        };
-        self.counts[at].fetch_add(1, Ordering::Relaxed);
+    pub fn emptying_request(&self) -> &Rendered {
+        &self.emptying
+    }
+
+    /// The server has been emptied.
+    pub fn emptied(&self) {
+        self.editions.empty();
     }
 
     /// The place of the next key that fills it, the most popular last.
@@ -246,6 +236,7 @@ impl Sessions for CacheSessions {
         self.random = ChaCha8Rng::seed_from_u64(substream);
         self.slots.iter_mut().for_each(|slot| slot.check.inner().give_up());
         self.failures.take();
+        self.take_counts();
     }
 
     fn open(&mut self, slot: u32) -> RequestId {
@@ -273,6 +264,14 @@ impl Sessions for CacheSessions {
     fn take_failures(&mut self) -> Failures {
         self.failures.take()
     }
+
+    fn take_counts(&mut self) -> Option<Counts> {
+        let mut all = Counts::default();
+        for slot in &mut self.slots {
+            all.merge(&std::mem::take(&mut slot.check.inner().counts));
+        }
+        Some(all)
+    }
 }
 
 /// Checks one reply after another on a slot.
@@ -291,6 +290,8 @@ struct CacheCheck {
     wrong: Option<&'static str>,
     /// What the last get was.
     kind: Option<OperationId>,
+    /// What became of gets since this was last asked.
+    counts: Counts,
     /// The text of a reply that is no value.
     words: Words,
 }
@@ -308,6 +309,7 @@ impl CacheCheck {
             status: 0,
             wrong: None,
             kind: None,
+            counts: Counts::default(),
             words: Words::default(),
         }
     }
@@ -315,8 +317,29 @@ impl CacheCheck {
     /// A write that had no good answer may be carried out at any time.
     fn give_up(&mut self) {
         if let Some(key) = self.unsettled.take() {
-            self.cache.editions.settle(key, false);
+            self.cache.editions.settle(key, WriteEnd::Unknown);
         }
+    }
+
+    /// Counts a get that was answered rightly.
+    fn count(&mut self, is_miss: bool) {
+        let bytes = self.length as u64;
+        self.counts.add(Count::AskedBytes, bytes);
+        self.kind = Some(OperationId(self.cache.operations.len() as u16 + u16::from(is_miss)));
+        if !is_miss {
+            self.counts.add(Count::HitBytes, bytes);
+            return self.counts.add(Count::Hits, 1);
+        }
+        let cause = match self.key.is_absent {
+            true => Cause::Compulsory,
+            false => self.cache.editions.cause(&self.key.sent),
+        };
+        let cause = match cause {
+            Cause::Compulsory => Count::CompulsoryMisses,
+            Cause::Invalidated => Count::InvalidatedMisses,
+            Cause::Capacity => Count::CapacityMisses,
+        };
+        self.counts.add(cause, 1);
     }
 
     /// Whether what comes is a value.
@@ -375,13 +398,15 @@ impl Check for CacheCheck {
     }
 
     fn done(&mut self) -> Outcome {
-        let Some(meaning) = self.cache.requests.meaning(self.operation, self.status, self.words.bytes())
-        else {
+        let meaning = self.cache.requests.meaning(self.operation, self.status, self.words.bytes());
+        let may_be_full = self.cache.spec.may_be_full;
+        let Some(meaning) = meaning.filter(|meaning| *meaning != ReplyMeaning::Refused || may_be_full) else {
             self.give_up();
             return Outcome::Error(ErrorKind::Status);
         };
         if let Some(key) = self.unsettled.take() {
-            self.cache.editions.settle(key, true);
+            let end = if meaning == ReplyMeaning::Refused { WriteEnd::Refused } else { WriteEnd::Done };
+            self.cache.editions.settle(key, end);
         }
         let judged = if meaning == ReplyMeaning::Done { self.judge() } else { Ok(()) };
         if let Err(wrong) = judged {
@@ -389,13 +414,7 @@ impl Check for CacheCheck {
             return Outcome::Error(ErrorKind::Check);
         }
         if self.operation == CacheOperation::Get {
-            let cause = || match self.key.is_absent {
-                true => Cause::Compulsory,
-                false => self.cache.editions.cause(&self.key.sent),
-            };
-            let is_miss = meaning == ReplyMeaning::Nothing;
-            self.cache.count(is_miss.then(cause));
-            self.kind = Some(OperationId(self.cache.operations.len() as u16 + u16::from(is_miss)));
+            self.count(meaning == ReplyMeaning::Nothing);
         }
         Outcome::Ok
     }

@@ -8,6 +8,7 @@ use weighbridge_load::framer::Head;
 use weighbridge_load::session::{Reply, RequestId};
 use weighbridge_model::experiment::{CacheMix, CacheStart, LengthLaw, LoadSpec, Popularity};
 use weighbridge_model::quantity::Ratio;
+use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use super::draw::{Ranks, Scatter, extreme, length, pareto, unit};
@@ -240,12 +241,25 @@ struct ModelServer {
     /// Requests that failed and are carried out later.
     late: Vec<Vec<u8>>,
     lies: u64,
+    /// Most values that it holds; it evicts nothing.
+    room: usize,
+    /// Whether it drops the value that a refused one should have replaced, as memcached does.
+    drops_replaced: bool,
 }
 
 impl ModelServer {
     fn new(seed: u64, lie: Option<Lie>) -> Self {
         let (held, before) = (HashMap::new(), HashMap::new());
-        Self { random: random(seed), held, before, lie, late: Vec::new(), lies: 0 }
+        Self {
+            random: random(seed),
+            held,
+            before,
+            lie,
+            late: Vec::new(),
+            lies: 0,
+            room: usize::MAX,
+            drops_replaced: false,
+        }
     }
 
     fn answer(&mut self, request: &[u8]) -> (u16, Vec<u8>) {
@@ -257,6 +271,12 @@ impl ModelServer {
             "set" => {
                 let value = request[end + 2..request.len() - 2].to_vec();
                 assert_eq!(value.len().to_string(), words[4]);
+                if self.held.len() >= self.room {
+                    if self.drops_replaced {
+                        self.held.remove(&key);
+                    }
+                    return (500, b"SERVER_ERROR out of memory storing object".to_vec());
+                }
                 if let Some(old) = self.held.insert(key.clone(), value) {
                     self.before.insert(key, old);
                 }
@@ -299,8 +319,14 @@ impl ModelServer {
     }
 }
 
-/// Runs so many steps of a random schedule over 64 slots, and returns how many replies were wrong, by their words.
-fn schedule(workload: &Workload, server: &mut ModelServer, steps: u64, faults: bool) -> HashMap<String, u64> {
+/// Runs so many steps of a random schedule over 64 slots. Returns how many replies were wrong, by their words, and what was
+/// counted.
+fn schedule(
+    workload: &Workload,
+    server: &mut ModelServer,
+    steps: u64,
+    faults: bool,
+) -> (HashMap<String, u64>, Counts) {
     let mut sessions = workload.sessions();
     sessions.prepare(64);
     sessions.rewind(5);
@@ -346,7 +372,10 @@ fn schedule(workload: &Workload, server: &mut ModelServer, steps: u64, faults: b
     }
     let texts = sessions.take_failures();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    texts.texts().iter().map(|failure| (text(&failure.text), failure.count)).collect()
+    let wrong = texts.texts().iter().map(|failure| (text(&failure.text), failure.count)).collect();
+    let counts = sessions.take_counts().expect("a cache counts");
+    assert_eq!(sessions.take_counts(), Some(Counts::default()));
+    (wrong, counts)
 }
 
 #[test]
@@ -364,11 +393,12 @@ fn an_honest_server_is_never_accused() {
         };
         let mut server = ModelServer::new(seed, None);
         let workload = workload(&spec, Protocol::MEMCACHED);
-        let wrong = schedule(&workload, &mut server, steps, true);
+        let (wrong, counts) = schedule(&workload, &mut server, steps, true);
         assert!(wrong.is_empty(), "values of {value}: {wrong:?}");
-        let counts = workload.take_cache_counts().expect("a cache");
-        assert!(counts.hits > steps / 20 && counts.invalidated > 0 && counts.compulsory > 0, "{counts:?}");
-        assert_eq!(workload.take_cache_counts(), Some(CacheCounts::default()));
+        let [hits, misses] = [Count::Hits, Count::InvalidatedMisses].map(|count| counts.get(count));
+        assert!(hits > steps / 20 && misses > 0 && counts.get(Count::CompulsoryMisses) > 0, "{counts:?}");
+        let [asked, hit] = [Count::AskedBytes, Count::HitBytes].map(|count| counts.get(count));
+        assert!(hit > 0 && hit < asked, "{counts:?}");
     }
 }
 
@@ -383,7 +413,7 @@ fn every_kind_of_lie_is_caught_by_its_name() {
     ] {
         let mut server = ModelServer::new(9, Some(lie));
         let workload = workload(&spec(500, 60.0, 25.0, 15.0), Protocol::MEMCACHED);
-        let wrong = schedule(&workload, &mut server, MILLION / 2, false);
+        let (wrong, _) = schedule(&workload, &mut server, MILLION / 2, false);
         let caught: u64 = wrong.values().sum();
         // Where a set and a delete overlap, either may be the oldest that is held.
         let named: u64 =
@@ -402,10 +432,35 @@ fn every_kind_of_lie_is_caught_by_its_name() {
 }
 
 #[test]
+fn what_has_no_room_is_refused_without_an_error_where_nothing_is_evicted() {
+    let spec = |may_be_full| CacheSpec { may_be_full, ..spec(500, 60.0, 25.0, 15.0) };
+    for drops_replaced in [false, true] {
+        let server = |lie| ModelServer { room: 100, drops_replaced, ..ModelServer::new(7, lie) };
+        let (wrong, counts) =
+            schedule(&workload(&spec(true), Protocol::MEMCACHED), &mut server(None), MILLION, false);
+        assert!(wrong.is_empty(), "{wrong:?}");
+        assert!(counts.get(Count::CapacityMisses) > counts.lookups() / 10, "{counts:?}");
+        let evicts = workload(&spec(false), Protocol::MEMCACHED);
+        let (wrong, _) = schedule(&evicts, &mut server(None), MILLION / 10, false);
+        let told: Vec<_> = wrong.keys().collect();
+        assert_eq!(told, ["SERVER_ERROR out of memory storing object"]);
+        // A refusal is no reason to believe an older value later on.
+        let mut lying = server(Some(Lie::Stale));
+        let (wrong, _) =
+            schedule(&workload(&spec(true), Protocol::MEMCACHED), &mut lying, MILLION / 2, false);
+        assert!(
+            lying.lies > 100 && wrong.values().sum::<u64>() > lying.lies / 3,
+            "{wrong:?} of {}",
+            lying.lies
+        );
+    }
+}
+
+#[test]
 fn short_values_are_compared_with_those_that_were_sent() {
     let mut server = ModelServer::new(4, Some(Lie::Swapped));
     let spec = CacheSpec { value: law("6"), ..spec(500, 60.0, 25.0, 15.0) };
-    let wrong = schedule(&workload(&spec, Protocol::MEMCACHED), &mut server, MILLION / 2, false);
+    let (wrong, _) = schedule(&workload(&spec, Protocol::MEMCACHED), &mut server, MILLION / 2, false);
     assert!(wrong.values().sum::<u64>() > server.lies / 2, "{wrong:?} of {}", server.lies);
 }
 
@@ -464,13 +519,13 @@ fn shares_of_absent_and_fresh_keys_are_exact_misses() {
         ..spec(10_000, 1.0, 0.0, 0.0)
     };
     let workload = workload(&spec, Protocol::MEMCACHED);
-    let wrong = schedule(&workload, &mut ModelServer::new(1, None), 3 * 30_000, false);
+    let (wrong, counts) = schedule(&workload, &mut ModelServer::new(1, None), 3 * 30_000, false);
     assert!(wrong.is_empty(), "{wrong:?}");
-    let counts = workload.take_cache_counts().expect("a cache");
-    let gets = counts.hits + counts.compulsory;
-    assert_eq!((counts.invalidated, counts.capacity), (0, 0));
+    let [hits, compulsory] = [Count::Hits, Count::CompulsoryMisses].map(|count| counts.get(count));
+    let gets = counts.lookups();
+    assert_eq!(gets, hits + compulsory, "{counts:?}");
     // Of the other gets a part is for keys that fresh ones have replaced and nobody has set since.
-    let share = counts.compulsory as f64 / gets as f64;
+    let share = compulsory as f64 / gets as f64;
     assert!(gets > 19_000 && (0.29..0.45).contains(&share), "{counts:?}");
 }
 

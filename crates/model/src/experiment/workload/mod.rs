@@ -130,6 +130,11 @@ trait Spec: Sized + Clone {
         false
     }
 
+    /// Whether a server remembers what it was sent, so that replies depend on all requests before.
+    fn is_stateful(&self) -> bool {
+        false
+    }
+
     /// `None` if every variant is asked alike.
     fn for_variant(&self, _variant: &Variant) -> Option<WorkloadSpec> {
         None
@@ -256,6 +261,12 @@ impl WorkloadSpec {
     /// The workload as this variant is asked: with a peer it passes requests on, without one it answers them.
     pub fn for_variant(&self, variant: &Variant) -> Cow<'_, Self> {
         each_workload!(self, spec => spec.for_variant(variant)).map_or(Cow::Borrowed(self), Cow::Owned)
+    }
+
+    /// Whether a server remembers what it was sent, so that variants compare only after the same requests in the same
+    /// order.
+    pub fn is_stateful(&self) -> bool {
+        each_workload!(self, spec => spec.is_stateful())
     }
 
     /// The workload that the peer of a relay runs.

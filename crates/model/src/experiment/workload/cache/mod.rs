@@ -8,7 +8,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use super::{Spec, refuse_peers};
+use super::{Spec, WorkloadSpec, refuse_peers};
+use crate::experiment::cache::EvictionPolicy;
 use crate::experiment::node::{Read, Reader};
 use crate::experiment::{Protocol, Variant};
 use crate::id::OperationId;
@@ -40,6 +41,9 @@ pub struct CacheSpec {
     pub start: CacheStart,
     /// The run's seed, from which the order of popularity and the lengths follow.
     pub seed: u64,
+    /// Whether the variant's cache evicts nothing, so that it may refuse a value that does not fit.
+    #[serde(skip)]
+    pub may_be_full: bool,
 }
 
 /// Weights of the operations; at least one is above zero.
@@ -65,11 +69,25 @@ pub enum CacheOperation {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheStart {
-    /// Every key is set once, the most popular last, before the warm-up.
+    /// Every key is set once, the most popular last, before the warm-up; all later requests follow.
     #[default]
     Warm,
-    /// Nothing.
+    /// Nothing in each window: it is emptied before.
+    Empty,
+    /// Nothing in the first window of a block: it is emptied once, after the warm-up.
     Cold,
+}
+
+impl CacheStart {
+    const ALL: [Self; 3] = [Self::Warm, Self::Empty, Self::Cold];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::Empty => "empty",
+            Self::Cold => "cold",
+        }
+    }
 }
 
 impl CacheOperation {
@@ -110,6 +128,7 @@ impl Default for CacheSpec {
             absent: Ratio::new(0.0),
             start: CacheStart::Warm,
             seed: 1,
+            may_be_full: false,
         }
     }
 }
@@ -183,7 +202,7 @@ impl Spec for CacheSpec {
         let preset = reader.choice("preset", &[("etc", ())])?;
         let standard = if preset.is_some() { Self::etc() } else { Self::default() };
         let keys = reader.integer("keys", 1, KEYS_MOST)?;
-        let words = [("warm", CacheStart::Warm), ("cold", CacheStart::Cold)];
+        let words = CacheStart::ALL.map(|start| (start.name(), start));
         let spec = Self {
             keys: keys.map_or(standard.keys, |keys| keys as u32),
             mix: reader.table("mix")?.map_or(Ok(standard.mix), mix)?,
@@ -196,6 +215,7 @@ impl Spec for CacheSpec {
             absent: share(reader, "absent")?.unwrap_or(standard.absent),
             start: reader.choice("start", &words)?.unwrap_or_default(),
             seed: standard.seed,
+            may_be_full: false,
         };
         spec.check().map_err(|(key, why)| {
             let line = reader.node(key).map_or(reader.line(), |node| node.line);
@@ -209,10 +229,6 @@ impl Spec for CacheSpec {
         for operation in self.mixed() {
             mix.insert(operation.name().into(), self.mix.weight(operation).into());
         }
-        let start = match self.start {
-            CacheStart::Warm => "warm",
-            CacheStart::Cold => "cold",
-        };
         table.insert("keys".into(), i64::from(self.keys).into());
         table.insert("mix".into(), mix.into());
         for (key, text) in [
@@ -228,7 +244,7 @@ impl Spec for CacheSpec {
         {
             table.insert(key.into(), share.get().into());
         }
-        table.insert("start".into(), start.into());
+        table.insert("start".into(), self.start.name().into());
     }
 
     /// The operations of the mix, then the kinds of gets, whose times are recorded apart too.
@@ -246,6 +262,15 @@ impl Spec for CacheSpec {
         let names: Vec<&str> = self.mixed().into_iter().map(CacheOperation::name).collect();
         let operations = names.join(", ");
         format!("cache {operations} of {} keys, {}, values {}", self.keys, self.popularity, self.value)
+    }
+
+    fn is_stateful(&self) -> bool {
+        true
+    }
+
+    fn for_variant(&self, variant: &Variant) -> Option<WorkloadSpec> {
+        let policy = variant.cache?.policy?;
+        (policy == EvictionPolicy::None).then(|| Self { may_be_full: true, ..self.clone() }.into())
     }
 
     fn offered_as(&self, _variant: &Variant) -> Option<&'static str> {
@@ -307,7 +332,7 @@ fn share(reader: &Reader<'_>, key: &'static str) -> Read<Option<Ratio>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Experiment, WorkloadSpec};
+    use crate::experiment::Experiment;
 
     fn experiment(workload: &str) -> Result<Experiment, String> {
         let text =
@@ -358,7 +383,7 @@ mod tests {
             ("popularity = 'etc'\nkeys = 3", "give more `keys`"),
             ("fresh = '130 %'", "from 0 % to 100 %"),
             ("fresh = 0.6\nabsent = 0.6", "at most 100 % of the gets"),
-            ("start = 'hot'", "allowed: `warm`, `cold`"),
+            ("start = 'hot'", "allowed: `warm`, `empty`, `cold`"),
             ("ttl = 5", "unknown key `ttl`"),
         ] {
             let error = experiment(workload).expect_err(workload);
