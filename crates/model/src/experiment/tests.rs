@@ -552,3 +552,15 @@ fn a_duet_is_of_two_variants_that_are_started_here() {
     let error = error(&text(&format!("{}{url}", variants(1)), ""));
     assert!(error.starts_with("x.toml:5: `plan.pairing`") && error.contains("`far` is a `url`"), "{error}");
 }
+
+#[test]
+fn what_remembers_is_in_no_duet_of_closed_load() {
+    let text = |load: &str| {
+        let variants = "[[variant]]\nname = 'a'\ncommand = 'x'\nprotocol = 'resp'\n\
+                        [[variant]]\nname = 'b'\ncommand = 'x'\nprotocol = 'resp'\n";
+        format!("[workload]\nname = 'cache'\n{load}\n[plan]\npairing = 'duet'\n{variants}")
+    };
+    let error = error(&text(""));
+    assert!(error.contains("`duet` sends the faster variant more, and what `cache`"), "{error}");
+    assert!(Experiment::parse("x.toml", &text("[load]\nmodel = 'open'\nrate = 100")).is_ok());
+}

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::support::World;
 use crate::support::server::Server;
@@ -55,6 +56,8 @@ struct Values {
     held: HashMap<String, String>,
     first: HashMap<String, String>,
     gets: u64,
+    /// Every request with its body, in order: what it remembers.
+    history: Vec<String>,
 }
 
 impl Values {
@@ -77,11 +80,16 @@ impl Values {
 
 /// A cache over HTTP as the table of the workload in docs/EXPERIMENT.md has it.
 fn cache(lie: Lie) -> Server {
-    let values = Arc::new(Mutex::new(Values::default()));
-    Server::start(move |stream, _| drop(serve(&stream, &values, lie)))
+    cache_with(&Arc::default(), lie, Duration::ZERO)
 }
 
-fn serve(stream: &TcpStream, values: &Mutex<Values>, lie: Lie) -> std::io::Result<()> {
+/// The same, so much slower.
+fn cache_with(values: &Arc<Mutex<Values>>, lie: Lie, slower: Duration) -> Server {
+    let values = Arc::clone(values);
+    Server::start(move |stream, _| drop(serve(&stream, &values, lie, slower)))
+}
+
+fn serve(stream: &TcpStream, values: &Mutex<Values>, lie: Lie, slower: Duration) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut reader, mut writer) = (BufReader::new(stream), stream);
     loop {
@@ -102,7 +110,9 @@ fn serve(stream: &TcpStream, values: &Mutex<Values>, lie: Lie) -> std::io::Resul
         let mut words = line.split(' ');
         let (Some(method), Some(target)) = (words.next(), words.next()) else { return Ok(()) };
         let key = target.trim_start_matches("/key/");
+        std::thread::sleep(slower);
         let mut values = values.lock().expect("whole");
+        values.history.push(format!("{}{}", line.trim_end(), String::from_utf8_lossy(&body)));
         let (status, reply) = match method {
             "PUT" => {
                 let value = String::from_utf8(body).expect("letters");
@@ -110,6 +120,10 @@ fn serve(stream: &TcpStream, values: &Mutex<Values>, lie: Lie) -> std::io::Resul
                 (if values.held.insert(key.to_owned(), value).is_some() { 200 } else { 201 }, String::new())
             }
             "DELETE" => (if values.held.remove(key).is_some() { 200 } else { 404 }, String::new()),
+            "POST" => {
+                values.held.clear();
+                (204, String::new())
+            }
             "HEAD" => (if values.held.contains_key(key) { 200 } else { 404 }, String::new()),
             _ => match values.get(key, lie) {
                 Some(value) => (200, format!("{{\"key\":\"{key}\",\"value\":\"{value}\"}}")),
@@ -152,6 +166,63 @@ fn a_lying_server_is_caught_and_told_how_it_lies() {
         for words in words {
             assert!(said.contains(words), "{lie:?}, no `{words}`: {said}");
         }
+    }
+}
+
+/// Runs eight caches side by side, two alike and six slower ones, on one connection each. Returns what each was sent, and
+/// the summary.
+fn eight_that_remember(workload: &str) -> (Vec<Vec<String>>, serde_json::Value) {
+    let world = World::idle();
+    let values: Vec<Arc<Mutex<Values>>> = (0..8).map(|_| Arc::default()).collect();
+    let slower = |at: usize| Duration::from_micros(if at < 2 { 0 } else { 40 * at as u64 });
+    let servers: Vec<Server> =
+        values.iter().enumerate().map(|(at, values)| cache_with(values, Lie::None, slower(at))).collect();
+    let variant = |(at, server): (usize, &Server)| format!("name = \"v{at}\"\nurl = \"{}\"", server.url());
+    let variants: Vec<String> = servers.iter().enumerate().map(variant).collect();
+    let variants: Vec<&str> = variants.iter().map(String::as_str).collect();
+    world.experiment_with(workload, &variants);
+    world.run(&[]).end().assert_measured();
+    let sent = values.iter().map(|values| std::mem::take(&mut values.lock().expect("whole").history));
+    (sent.collect(), world.json("summary.json"))
+}
+
+/// Each variant's verdicts of a quantity.
+fn verdicts(summary: &serde_json::Value, quantity: &str) -> Vec<String> {
+    let costs = summary["costs"].as_array().expect("costs").iter();
+    let of_it = costs.filter(|cost| cost["quantity"] == quantity);
+    of_it.map(|cost| cost["verdict"].as_str().expect("a verdict").to_owned()).collect()
+}
+
+#[test]
+fn two_that_remember_alike_end_alike_with_six_beside_them() {
+    for (load, start) in [("", "warm"), ("model = \"open\"\nrate = 2000", "empty")] {
+        let (sent, summary) = eight_that_remember(&format!(
+            "[workload]\nname = \"cache\"\nkeys = 200\nmix = {{ get = 6, set = 2, delete = 1 }}\n\
+             start = \"{start}\"\n[load]\nconnections = 1\nwarmup = \"20 ms\"\n{load}\n"
+        ));
+        assert!(sent[0].len() > 2_000, "{} requests", sent[0].len());
+        for (at, other) in sent.iter().enumerate().skip(1) {
+            let differs = sent[0].iter().zip(other).position(|(one, other)| one != other);
+            assert_eq!((differs, sent[0].len()), (None, other.len()), "variant {at}, start {start}");
+        }
+        let shares = &verdicts(&summary, "hit_rate");
+        assert_eq!(shares.len(), 7, "{summary}");
+        assert!(shares.iter().all(|verdict| verdict == "same"), "{shares:?}");
+    }
+}
+
+#[test]
+fn a_hit_rate_of_none_and_of_all_has_a_verdict() {
+    for (start, rate) in [("warm", 1.0), ("cold", 0.0)] {
+        let (_, summary) = eight_that_remember(&format!(
+            "[workload]\nname = \"cache\"\nkeys = 200\nmix = {{ get = 1 }}\nstart = \"{start}\"\n\
+             [load]\nconnections = 1\nwarmup = \"20 ms\"\n"
+        ));
+        let shares = &verdicts(&summary, "hit_rate");
+        assert_eq!(shares.len(), 7, "{summary}");
+        assert!(shares.iter().all(|verdict| verdict == "same"), "{shares:?}");
+        let text = summary["variants"][0]["figures"].to_string();
+        assert!(text.contains("hit_rate") && text.contains(&format!("\"point\":{rate:?}")), "{text}");
     }
 }
 
