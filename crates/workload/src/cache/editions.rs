@@ -23,9 +23,11 @@ const FROZEN: u16 = 1 << 15;
 const FIRST_DELETES: u16 = 1 << 14;
 /// A write of the group under way was refused.
 const REFUSED: u16 = 1 << 13;
+/// A refill is under way.
+const REFILLING: u16 = 1 << 11;
 /// The server was emptied since the newest write.
 const EMPTIED: u16 = 1 << 12;
-const OUTSTANDING: u16 = EMPTIED - 1;
+const OUTSTANDING: u16 = REFILLING - 1;
 /// Editions that a value without a whole name is compared with; of more, every value is taken for right.
 const CANDIDATES: u32 = 64;
 
@@ -68,6 +70,13 @@ pub(super) struct Sent {
     oldest: u32,
 }
 
+impl Sent {
+    /// Of a request for which it does not matter what was known.
+    pub const fn of(key: PlacedKey) -> Self {
+        Self { key, oldest: 0 }
+    }
+}
+
 /// How a value is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
@@ -99,6 +108,8 @@ pub(super) enum Cause {
     Compulsory,
     /// The newest write deletes it.
     Invalidated,
+    /// It was missed before, and its refill is under way.
+    UnderWay,
     /// The server has dropped it.
     Capacity,
 }
@@ -153,7 +164,7 @@ impl Editions {
                     state.newest = ((state.newest & !DELETE) + STEP) | DELETE;
                     (state.oldest, state.writes) = (state.newest, 0);
                 }
-                state.writes |= EMPTIED;
+                state.writes = state.writes & !REFILLING | EMPTIED;
             }
         }
     }
@@ -172,7 +183,8 @@ impl Editions {
         state.newest = ((state.newest & !DELETE) + STEP) | u32::from(deletes);
         if state.writes & FROZEN == 0 {
             if state.writes & OUTSTANDING == 0 {
-                (state.group, state.writes) = (0, if deletes { FIRST_DELETES } else { 0 });
+                let refilling = state.writes & REFILLING;
+                (state.group, state.writes) = (0, refilling | if deletes { FIRST_DELETES } else { 0 });
             }
             match (state.writes & OUTSTANDING, state.group) {
                 // No more can be counted.
@@ -203,6 +215,29 @@ impl Editions {
             let first = (state.newest & !DELETE) - STEP * u32::from(state.group - 1);
             state.oldest = first | u32::from(state.writes & FIRST_DELETES != 0);
         }
+    }
+
+    /// A key that was missed will be set.
+    pub fn begin_refill(&self, key: PlacedKey) {
+        self.mark(key, |writes| writes | REFILLING);
+    }
+
+    /// That is over. Of several refills of a key the first to end counts.
+    pub fn end_refill(&self, key: PlacedKey) {
+        self.mark(key, |writes| writes & !REFILLING);
+    }
+
+    fn mark(&self, key: PlacedKey, change: impl Fn(u16) -> u16) {
+        let mut stripe = self.stripe(key.place);
+        if stripe.key(key.place) == key {
+            let state = &mut stripe.keys[key.place as usize / STRIPES];
+            state.writes = change(state.writes);
+        }
+    }
+
+    /// Whether the key is still at its place.
+    pub fn is_current(&self, key: PlacedKey) -> bool {
+        self.stripe(key.place).key(key.place) == key
     }
 
     /// Whether a value that arrived for a get is right.
@@ -271,6 +306,7 @@ impl Editions {
     pub fn cause(&self, sent: &Sent) -> Cause {
         match self.state(sent) {
             None => Cause::Compulsory,
+            Some(state) if state.writes & REFILLING != 0 => Cause::UnderWay,
             Some(state) if state.newest == 0 || state.writes & EMPTIED != 0 => Cause::Compulsory,
             Some(state) if (state.newest | sent.oldest) & DELETE != 0 => Cause::Invalidated,
             Some(_) => Cause::Capacity,

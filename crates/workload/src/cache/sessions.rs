@@ -12,10 +12,12 @@ use rand_chacha::ChaCha8Rng;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::framer::{ERROR_FIELD, Head};
 use weighbridge_load::request::Rendered;
-use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
+use weighbridge_load::session::{Check, FollowUp, Later, LongerTime, Reply, RequestId, Sessions, Step};
 use weighbridge_load::template::RequestBuffer;
+use weighbridge_load::think::time_at;
 use weighbridge_model::experiment::{CacheOperation, CacheSpec, CacheStart, KEY_MOST, VALUE_MOST};
 use weighbridge_model::id::OperationId;
+use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
@@ -28,6 +30,9 @@ use crate::Emptying;
 use crate::checks::Reset;
 use crate::checks::explain::{Explain, FailureLog, Noted, Words, status_line};
 use crate::stream::Mix;
+
+/// Sets the backend's times apart from the requests.
+const DELAYS: u64 = 0x6261_636b_656e_6473;
 
 /// A cache's keys, laws and writes, shared by the sessions of one variant.
 #[derive(Debug)]
@@ -45,6 +50,15 @@ pub(crate) struct Cache {
     scatter: Scatter,
     /// Keys already set to fill it.
     filled: AtomicU32,
+}
+
+/// Operations beside those of the mix, in the order of their numbers.
+#[derive(Debug, Clone, Copy)]
+enum GetKind {
+    Hit,
+    Miss,
+    Refill,
+    Lookup,
 }
 
 /// The key of a request.
@@ -162,6 +176,10 @@ impl Cache {
         }
     }
 
+    fn kind(&self, kind: GetKind) -> OperationId {
+        OperationId(self.operations.len() as u16 + kind as u16)
+    }
+
     fn operation_id(&self, operation: CacheOperation) -> OperationId {
         let at = self.operations.iter().position(|one| *one == operation);
         OperationId(at.unwrap_or(0) as u16)
@@ -177,6 +195,8 @@ struct CacheSlot {
 pub(crate) struct CacheSessions {
     cache: Arc<Cache>,
     random: ChaCha8Rng,
+    /// Of the backend's times, one a get: each variant's misses of the same gets take the same.
+    delays: ChaCha8Rng,
     slots: Vec<CacheSlot>,
     failures: FailureLog,
 }
@@ -184,7 +204,8 @@ pub(crate) struct CacheSessions {
 impl CacheSessions {
     pub fn new(cache: Arc<Cache>) -> Self {
         let failures = FailureLog::default();
-        Self { cache, random: ChaCha8Rng::seed_from_u64(0), slots: Vec::new(), failures }
+        let [random, delays] = [0, DELAYS].map(ChaCha8Rng::seed_from_u64);
+        Self { cache, random, delays, slots: Vec::new(), failures }
     }
 
     fn begin(&mut self, slot: u32, operation: CacheOperation, key: RequestedKey) -> RequestId {
@@ -193,12 +214,14 @@ impl CacheSessions {
         let cache = &self.cache;
         check.give_up();
         check.reset();
-        (check.operation, check.key) = (operation, key);
+        (check.operation, check.key, check.delay) = (operation, key, None);
         cache.name_key(&key, &mut check.name);
         check.length = cache.value_length(key.number);
         let mut origin = Origin::new(key.number, 0);
         let deletes = operation == CacheOperation::Delete;
-        if (deletes || operation == CacheOperation::Set) && !key.is_absent {
+        let writes = deletes || operation == CacheOperation::Set;
+        // Nobody asks for a key again that a fresh one has replaced.
+        if writes && !key.is_absent && cache.editions.is_current(key.sent.key) {
             let (placed, edition) = cache.editions.write(key.sent.key.place, deletes);
             check.unsettled = Some(placed);
             origin = Origin::new(key.number, edition);
@@ -219,7 +242,11 @@ impl CacheSessions {
             _ => cache.operations[cache.mix.pick(unit(self.random.next_u64()))],
         });
         let key = cache.draw(operation, &mut self.random);
-        self.begin(slot, operation, key)
+        let refill = cache.spec.refill.filter(|_| operation == CacheOperation::Get);
+        let delay = refill.map(|law| time_at(law, 1.0 - unit(self.delays.next_u64())));
+        let id = self.begin(slot, operation, key);
+        self.slots[slot as usize].check.inner().delay = delay;
+        id
     }
 }
 
@@ -234,6 +261,7 @@ impl Sessions for CacheSessions {
 
     fn rewind(&mut self, substream: u64) {
         self.random = ChaCha8Rng::seed_from_u64(substream);
+        self.delays = ChaCha8Rng::seed_from_u64(substream ^ DELAYS);
         self.slots.iter_mut().for_each(|slot| slot.check.inner().give_up());
         self.failures.take();
         self.take_counts();
@@ -249,8 +277,23 @@ impl Sessions for CacheSessions {
     }
 
     fn next(&mut self, slot: u32, _reply: &Reply) -> Step {
-        self.slots[slot as usize].check.inner().give_up();
-        Step::End
+        let check = self.slots[slot as usize].check.inner();
+        check.give_up();
+        let (Some(key), Some(delay)) = (check.missed.take(), check.delay) else { return Step::End };
+        self.cache.editions.begin_refill(key);
+        let follow_up = FollowUp(u64::from(key.place) << 32 | u64::from(key.generation));
+        Step::Later(Later { follow_up, delay, operation: self.cache.kind(GetKind::Refill) })
+    }
+
+    fn has_follow_ups(&self) -> bool {
+        self.cache.spec.refill.is_some()
+    }
+
+    fn open_follow_up(&mut self, slot: u32, FollowUp(number): FollowUp) -> RequestId {
+        let key = PlacedKey { place: (number >> 32) as u32, generation: number as u32 };
+        let request = self.begin(slot, CacheOperation::Set, self.cache.key(Sent::of(key)));
+        self.slots[slot as usize].check.inner().is_refill = true;
+        request
     }
 
     fn request(&self, id: RequestId) -> &Rendered {
@@ -285,6 +328,11 @@ struct CacheCheck {
     length: usize,
     /// The write whose end is not known.
     unsettled: Option<PlacedKey>,
+    /// How long the backend takes if this get misses; `None` if nobody asks it.
+    delay: Option<Nanoseconds>,
+    /// The key that this get missed, if it can be set.
+    missed: Option<PlacedKey>,
+    is_refill: bool,
     status: u16,
     value: ValueReply,
     wrong: Option<&'static str>,
@@ -306,6 +354,9 @@ impl CacheCheck {
             name: Vec::new(),
             length: 0,
             unsettled: None,
+            delay: None,
+            missed: None,
+            is_refill: false,
             status: 0,
             wrong: None,
             kind: None,
@@ -316,6 +367,7 @@ impl CacheCheck {
 
     /// A write that had no good answer may be carried out at any time.
     fn give_up(&mut self) {
+        self.end_refill();
         if let Some(key) = self.unsettled.take() {
             self.cache.editions.settle(key, WriteEnd::Unknown);
         }
@@ -325,7 +377,8 @@ impl CacheCheck {
     fn count(&mut self, is_miss: bool) {
         let bytes = self.length as u64;
         self.counts.add(Count::AskedBytes, bytes);
-        self.kind = Some(OperationId(self.cache.operations.len() as u16 + u16::from(is_miss)));
+        self.kind = Some(self.cache.kind(if is_miss { GetKind::Miss } else { GetKind::Hit }));
+        self.missed = (is_miss && !self.key.is_absent).then_some(self.key.sent.key);
         if !is_miss {
             self.counts.add(Count::HitBytes, bytes);
             return self.counts.add(Count::Hits, 1);
@@ -337,9 +390,16 @@ impl CacheCheck {
         let cause = match cause {
             Cause::Compulsory => Count::CompulsoryMisses,
             Cause::Invalidated => Count::InvalidatedMisses,
+            Cause::UnderWay => Count::UnderWayMisses,
             Cause::Capacity => Count::CapacityMisses,
         };
         self.counts.add(cause, 1);
+    }
+
+    fn end_refill(&mut self) {
+        if std::mem::take(&mut self.is_refill) {
+            self.cache.editions.end_refill(self.key.sent.key);
+        }
     }
 
     /// Whether what comes is a value.
@@ -374,7 +434,7 @@ impl Reset for CacheCheck {
     fn reset(&mut self) {
         self.status = 0;
         self.value = ValueReply::new(self.cache.carrier);
-        (self.wrong, self.kind) = (None, None);
+        (self.wrong, self.kind, self.missed) = (None, None, None);
         self.words.clear();
     }
 }
@@ -404,6 +464,10 @@ impl Check for CacheCheck {
             self.give_up();
             return Outcome::Error(ErrorKind::Status);
         };
+        if self.is_refill {
+            self.counts.add(Count::Refills, 1);
+            self.end_refill();
+        }
         if let Some(key) = self.unsettled.take() {
             let end = if meaning == ReplyMeaning::Refused { WriteEnd::Refused } else { WriteEnd::Done };
             self.cache.editions.settle(key, end);
@@ -421,6 +485,13 @@ impl Check for CacheCheck {
 
     fn recorded_as(&self) -> Option<OperationId> {
         self.kind
+    }
+
+    /// Until the application has the value. What is nowhere is waited for nowhere.
+    fn longer_time(&self) -> Option<LongerTime> {
+        let delay = self.delay.filter(|_| self.kind.is_some() && !self.key.is_absent)?;
+        let by = if self.missed.is_some() { delay } else { Nanoseconds::ZERO };
+        Some(LongerTime { operation: self.cache.kind(GetKind::Lookup), by })
     }
 }
 

@@ -1,13 +1,15 @@
 //! Samplers against their laws, and the check of values against a model server under random concurrent schedules.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_load::framer::Head;
-use weighbridge_load::session::{Reply, RequestId};
-use weighbridge_model::experiment::{CacheMix, CacheStart, LengthLaw, LoadSpec, Popularity};
-use weighbridge_model::quantity::Ratio;
+use weighbridge_load::session::{FollowUp, Reply, RequestId, Sessions, Step};
+use weighbridge_model::experiment::{
+    CacheMix, CacheStart, Experiment, LengthLaw, LoadSpec, Popularity, Think,
+};
+use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
@@ -457,6 +459,28 @@ fn what_has_no_room_is_refused_without_an_error_where_nothing_is_evicted() {
 }
 
 #[test]
+fn after_emptying_no_value_from_before_is_right_and_misses_are_compulsory() {
+    let spec = spec(100, 1.0, 1.0, 0.0);
+    let workload = workload(&spec, Protocol::MEMCACHED);
+    let mut server = ModelServer::new(3, None);
+    let (wrong, _) = schedule(&workload, &mut server, 100_000, false);
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let before = server.held.clone();
+    server.held.clear();
+    workload.emptied();
+    let (wrong, counts) = schedule(&workload, &mut server, 2_000, false);
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let [compulsory, capacity] =
+        [Count::CompulsoryMisses, Count::CapacityMisses].map(|count| counts.get(count));
+    assert!(compulsory > 20 && compulsory > 5 * capacity, "{counts:?}");
+    // It says that it was emptied, and was not.
+    server.held = before;
+    workload.emptied();
+    let (wrong, _) = schedule(&workload, &mut server, 2_000, false);
+    assert!(wrong.keys().all(|words| words.starts_with("resurrected")) && !wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
 fn short_values_are_compared_with_those_that_were_sent() {
     let mut server = ModelServer::new(4, Some(Lie::Swapped));
     let spec = CacheSpec { value: law("6"), ..spec(500, 60.0, 25.0, 15.0) };
@@ -527,6 +551,168 @@ fn shares_of_absent_and_fresh_keys_are_exact_misses() {
     // Of the other gets a part is for keys that fresh ones have replaced and nobody has set since.
     let share = compulsory as f64 / gets as f64;
     assert!(gets > 19_000 && (0.29..0.45).contains(&share), "{counts:?}");
+}
+
+/// A miss leads to a set of its key by any slot, after as long as the backend takes for that get. Until then the key's
+/// misses have that cause.
+#[test]
+fn a_missed_key_is_set_later_by_any_slot() {
+    let refill = Some(Think::Uniform { low: Nanoseconds::from_millis(1), high: Nanoseconds::from_millis(3) });
+    let spec = CacheSpec { refill, absent: Ratio::new(0.2), ..spec(3, 1.0, 0.0, 0.0) };
+    let mut server = ModelServer::new(1, None);
+    let workload = workload(&spec, Protocol::MEMCACHED);
+    let mut sessions = workload.sessions();
+    assert!(sessions.has_follow_ups());
+    sessions.prepare(2);
+    sessions.rewind(7);
+    let (mut later, mut delays) = (Vec::new(), Vec::new());
+    let mut answer = |sessions: &mut Box<dyn Sessions>, slot: u32, request: RequestId| {
+        let (status, body) = server.answer(sessions.request(request).bytes());
+        let check = sessions.check(slot);
+        check.head(&Head { status, fields: &[] });
+        check.data(&body);
+        let outcome = check.done();
+        let time = check.longer_time();
+        assert_eq!(outcome, Outcome::Ok);
+        (sessions.next(slot, &Reply { request, outcome }), time)
+    };
+    for _ in 0..200 {
+        let request = sessions.open(0);
+        let (step, time) = answer(&mut sessions, 0, request);
+        if let Step::Later(one) = step {
+            assert_eq!(one.operation.0, 3, "get, get hit, get miss, refill");
+            assert_eq!(time.map(|time| (time.operation.0, time.by)), Some((4, one.delay)));
+            delays.push(one.delay);
+            later.push(one.follow_up);
+        }
+    }
+    // Three keys and no set: all gets miss, those for absent keys for good.
+    let counts = sessions.take_counts().expect("a cache counts");
+    let [compulsory, under_way] =
+        [Count::CompulsoryMisses, Count::UnderWayMisses].map(|count| counts.get(count));
+    assert_eq!((compulsory + under_way, counts.get(Count::Hits)), (200, 0));
+    assert_eq!(under_way, delays.len() as u64 - 3, "the first miss of each key has another cause");
+    assert!((20..70).contains(&(200 - delays.len())), "a fifth of the gets is for absent keys");
+    assert!(delays.iter().all(|delay| (1_000_000..=3_000_000).contains(&delay.as_nanos())), "{delays:?}");
+    for follow_up in later {
+        let request = sessions.open_follow_up(1, follow_up);
+        let (step, time) = answer(&mut sessions, 1, request);
+        assert_eq!((step, time), (Step::End, None));
+    }
+    for _ in 0..50 {
+        let request = sessions.open(0);
+        let (_, time) = answer(&mut sessions, 0, request);
+        assert!(time.is_none_or(|time| time.by == Nanoseconds::ZERO), "what is found is not waited for");
+    }
+    let counts = sessions.take_counts().expect("a cache counts");
+    assert_eq!(counts.get(Count::Refills), delays.len() as u64);
+    assert_eq!(counts.lookups(), 50);
+    assert_eq!(counts.get(Count::Hits) + counts.get(Count::CompulsoryMisses), 50, "{counts:?}");
+}
+
+/// A server of memcached's commands with so many bytes for values, which drops what was used least recently.
+struct LimitedServer {
+    limit: usize,
+    used: usize,
+    time: u64,
+    held: HashMap<Vec<u8>, (u64, Vec<u8>)>,
+    by_use: BTreeMap<u64, Vec<u8>>,
+}
+
+impl LimitedServer {
+    fn remove(&mut self, key: &[u8]) -> bool {
+        let Some((used_at, value)) = self.held.remove(key) else { return false };
+        self.by_use.remove(&used_at);
+        self.used -= value.len();
+        true
+    }
+
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.time += 1;
+        self.used += value.len();
+        self.by_use.insert(self.time, key.clone());
+        self.held.insert(key, (self.time, value));
+        while self.used > self.limit {
+            let (_, oldest) = self.by_use.first_key_value().expect("something is held");
+            let oldest = oldest.clone();
+            self.remove(&oldest);
+        }
+    }
+
+    fn answer(&mut self, request: &[u8]) -> (u16, Vec<u8>) {
+        let end = request.iter().position(|byte| *byte == b'\r').expect("a line");
+        let mut words = request[..end].split(|byte| *byte == b' ');
+        let (command, key) = (words.next().expect("a command"), words.next().expect("a key").to_vec());
+        match command {
+            b"set" => {
+                self.remove(&key);
+                self.put(key, request[end + 2..request.len() - 2].to_vec());
+                (200, b"STORED".to_vec())
+            }
+            b"delete" if self.remove(&key) => (200, b"DELETED".to_vec()),
+            b"delete" => (404, b"NOT_FOUND".to_vec()),
+            _ => match self.held.get(&key).map(|(_, value)| value.clone()) {
+                Some(value) => {
+                    self.remove(&key);
+                    self.put(key, value.clone());
+                    (200, value)
+                }
+                None => (404, Vec::new()),
+            },
+        }
+    }
+}
+
+/// Carries requests out one after another on one slot, and each refill so many requests after its miss.
+fn one_after_another(sessions: &mut dyn Sessions, server: &mut LimitedServer, requests: u64, delay: u64) {
+    let mut later: VecDeque<(u64, FollowUp)> = VecDeque::new();
+    for now in 0..requests {
+        let request = match later.front().copied().filter(|(due, _)| *due <= now) {
+            Some((_, follow_up)) => {
+                later.pop_front();
+                sessions.open_follow_up(0, follow_up)
+            }
+            None => sessions.open(0),
+        };
+        let (status, body) = server.answer(sessions.request(request).bytes());
+        let check = sessions.check(0);
+        check.head(&Head { status, fields: &[] });
+        check.data(&body);
+        let outcome = check.done();
+        assert_eq!(outcome, Outcome::Ok);
+        if let Step::Later(one) = sessions.next(0, &Reply { request, outcome }) {
+            later.push_back((now + delay, one.follow_up));
+        }
+    }
+}
+
+#[test]
+fn etc_at_a_stated_limit_has_the_hit_rate_and_the_causes_of_the_paper() {
+    let text = "[[variant]]\nurl = 'redis://h'\n[workload]\nname = 'cache'\npreset = 'etc'\nkeys = 20000\n";
+    let spec = Experiment::parse("x", text).expect("an experiment").points[0].workload.clone();
+    for limit in [500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000, 3_500_000, 4_000_000] {
+        let address = Address { authority: "h:1".to_owned(), base: "/".to_owned(), scheme: UrlScheme::Http };
+        let workload = Workload::new(&spec, &LoadSpec::default(), Protocol::MEMCACHED, &address, &|_| None);
+        let mut sessions = workload.expect("bound").sessions();
+        sessions.prepare(1);
+        sessions.rewind(1);
+        let (held, by_use) = (HashMap::new(), BTreeMap::new());
+        let mut server = LimitedServer { limit, used: 0, time: 0, held, by_use };
+        one_after_another(&mut *sessions, &mut server, MILLION / 2, 10);
+        sessions.take_counts();
+        one_after_another(&mut *sessions, &mut server, MILLION / 2, 10);
+        let counts = sessions.take_counts().expect("a cache counts");
+        let share = |count: Count, of: u64| counts.get(count) as f64 / of as f64;
+        let hits = share(Count::Hits, counts.lookups());
+        let misses = counts.lookups() - counts.get(Count::Hits);
+        let causes =
+            [Count::CompulsoryMisses, Count::CapacityMisses, Count::InvalidatedMisses, Count::UnderWayMisses];
+        eprintln!(
+            "{limit} {} {hits:.3} {:?}",
+            server.held.len(),
+            causes.map(|cause| (share(cause, misses) * 1000.0).round() / 10.0)
+        );
+    }
 }
 
 /// Before timing, the right answers amount to the same over every protocol, and wrong ones are refused.

@@ -11,9 +11,9 @@ use toml::Table;
 use super::{Spec, WorkloadSpec, refuse_peers};
 use crate::experiment::cache::EvictionPolicy;
 use crate::experiment::node::{Read, Reader};
-use crate::experiment::{Protocol, Variant};
+use crate::experiment::{Protocol, Think, Variant};
 use crate::id::OperationId;
-use crate::quantity::Ratio;
+use crate::quantity::{Nanoseconds, Ratio};
 
 pub use laws::{FbTail, KEY_MOST, LengthLaw, PopularShare, Popularity, VALUE_MOST, WeightedLength};
 
@@ -38,6 +38,8 @@ pub struct CacheSpec {
     pub fresh: Ratio,
     /// Share of gets and heads for keys that are never stored.
     pub absent: Ratio,
+    /// How long after a miss its key is set, as if a backend had been asked; `None` if it is not.
+    pub refill: Option<Think>,
     pub start: CacheStart,
     /// The run's seed, from which the order of popularity and the lengths follow.
     pub seed: u64,
@@ -126,6 +128,7 @@ impl Default for CacheSpec {
             delete_absent: Ratio::new(0.0),
             fresh: Ratio::new(0.0),
             absent: Ratio::new(0.0),
+            refill: None,
             start: CacheStart::Warm,
             seed: 1,
             may_be_full: false,
@@ -145,12 +148,13 @@ impl CacheSpec {
             popularity: Popularity::etc(),
             delete_absent: Ratio::new(0.97),
             fresh: Ratio::new(0.13),
+            refill: Some(Think::Constant { time: Nanoseconds::from_millis(1) }),
             ..Self::default()
         }
     }
 
     /// The operations that the mix has, in the order of their [`OperationId`]. After them come the kinds of gets, hits
-    /// before misses.
+    /// before misses, and with refills these and lookups.
     pub fn mixed(&self) -> Vec<CacheOperation> {
         CacheOperation::ALL.into_iter().filter(|operation| self.mix.weight(*operation) > 0.0).collect()
     }
@@ -213,6 +217,7 @@ impl Spec for CacheSpec {
             delete_absent: share(reader, "delete_absent")?.unwrap_or(standard.delete_absent),
             fresh: share(reader, "fresh")?.unwrap_or(standard.fresh),
             absent: share(reader, "absent")?.unwrap_or(standard.absent),
+            refill: refill(reader)?.unwrap_or(standard.refill),
             start: reader.choice("start", &words)?.unwrap_or_default(),
             seed: standard.seed,
             may_be_full: false,
@@ -244,14 +249,19 @@ impl Spec for CacheSpec {
         {
             table.insert(key.into(), share.get().into());
         }
+        let refill = self.refill.map_or(toml::Value::from(false), |delay| delay.to_string().into());
+        table.insert("refill".into(), refill);
         table.insert("start".into(), self.start.name().into());
     }
 
     /// The operations of the mix, then the kinds of gets, whose times are recorded apart too.
     fn operations(&self) -> Vec<String> {
-        let kinds = ["get hit", "get miss"].into_iter().filter(|_| self.mix.get > 0.0);
-        let mixed = self.mixed().into_iter().map(CacheOperation::name);
-        mixed.chain(kinds).map(str::to_owned).collect()
+        let mut names: Vec<&str> = self.mixed().into_iter().map(CacheOperation::name).collect();
+        if self.mix.get > 0.0 {
+            names.extend(["get hit", "get miss"]);
+            names.extend(self.refill.into_iter().flat_map(|_| ["refill", "lookup"]));
+        }
+        names.into_iter().map(str::to_owned).collect()
     }
 
     fn first_operations(&self) -> Vec<(OperationId, String)> {
@@ -262,6 +272,10 @@ impl Spec for CacheSpec {
         let names: Vec<&str> = self.mixed().into_iter().map(CacheOperation::name).collect();
         let operations = names.join(", ");
         format!("cache {operations} of {} keys, {}, values {}", self.keys, self.popularity, self.value)
+    }
+
+    fn leads_to_more(&self) -> bool {
+        self.refill.is_some()
     }
 
     fn is_stateful(&self) -> bool {
@@ -315,6 +329,17 @@ fn mix(reader: Reader<'_>) -> Read<CacheMix> {
     Ok(mix)
 }
 
+/// `false`, or how long the backend takes.
+fn refill(reader: &Reader<'_>) -> Read<Option<Option<Think>>> {
+    reader.value("refill", |node| match node.show().as_str() {
+        "false" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| {
+            let laws = "`1 ms`, `exponential:mean=1ms`, `uniform:low=1ms,high=3ms`, or `false` for none";
+            format!("`{text}` does not say how long after a miss the key is set; write {laws}")
+        }),
+    })
+}
+
 /// A law as text, or a length as a number.
 fn law<T: FromStr<Err: fmt::Display>>(reader: &Reader<'_>, key: &'static str) -> Read<Option<T>> {
     reader.quantity(key)
@@ -357,10 +382,10 @@ mod tests {
         let all = spec(
             "preset = 'etc'\nkeys = 5000\nmix = { get = 2, head = 1.5 }\nkey = 20\nvalue = 'list:1=2,3=4'\n\
              popularity = 'zipf:1.2'\ndelete_popularity = 'hotspot:20%=80%'\ndelete_absent = '50 %'\n\
-             fresh = 0\nabsent = '1 %'\nstart = 'cold'",
+             fresh = 0\nabsent = '1 %'\nrefill = 'exponential:mean=2ms'\nstart = 'cold'",
         );
         assert_eq!(all.mixed(), [CacheOperation::Get, CacheOperation::Head]);
-        assert_eq!(all.operations(), ["get", "head", "get hit", "get miss"]);
+        assert_eq!(all.operations(), ["get", "head", "get hit", "get miss", "refill", "lookup"]);
         assert_eq!(all.first_operations().len(), 2);
         assert_eq!((all.key, all.keys, all.start), (LengthLaw::Fixed(20), 5000, CacheStart::Cold));
         assert_eq!((all.fresh.get(), all.absent.get(), all.delete_absent.get()), (0.0, 0.01, 0.5));
@@ -383,6 +408,8 @@ mod tests {
             ("popularity = 'etc'\nkeys = 3", "give more `keys`"),
             ("fresh = '130 %'", "from 0 % to 100 %"),
             ("fresh = 0.6\nabsent = 0.6", "at most 100 % of the gets"),
+            ("refill = true", "`true` does not say how long after a miss the key is set; write `1 ms`"),
+            ("refill = '1 ms'\n[load]\nthink = '1 ms'", "leave `think` out"),
             ("start = 'hot'", "allowed: `warm`, `empty`, `cold`"),
             ("ttl = 5", "unknown key `ttl`"),
         ] {
