@@ -15,7 +15,7 @@ use crate::window::{Load, Slots, Window};
 /// The follow-ups of a window that are not sent yet.
 #[derive(Debug, Default)]
 pub(crate) struct FollowUps {
-    pending: BinaryHeap<Reverse<Pending>>,
+    pending: BinaryHeap<Reverse<PendingFollowUp>>,
     /// How many there were, which orders those that fall due together.
     count: u64,
     /// Whether the slot of the reply waits, as in closed load.
@@ -25,7 +25,7 @@ pub(crate) struct FollowUps {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Pending {
+struct PendingFollowUp {
     due: Timestamp,
     number: u64,
     later: Later,
@@ -33,13 +33,13 @@ struct Pending {
     held: Option<u32>,
 }
 
-impl PartialOrd for Pending {
+impl PartialOrd for PendingFollowUp {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Pending {
+impl Ord for PendingFollowUp {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.due, self.number).cmp(&(other.due, other.number))
     }
@@ -67,10 +67,10 @@ impl FollowUps {
 
     fn add(&mut self, due: Timestamp, later: Later, held: Option<u32>) {
         self.count += 1;
-        self.pending.push(Reverse(Pending { due, number: self.count, later, held }));
+        self.pending.push(Reverse(PendingFollowUp { due, number: self.count, later, held }));
     }
 
-    fn next_due(&self, now: Timestamp) -> Option<Pending> {
+    fn next_due(&self, now: Timestamp) -> Option<PendingFollowUp> {
         let Reverse(first) = *self.pending.peek()?;
         (first.due <= now || self.give_up_at.is_some()).then_some(first)
     }

@@ -686,32 +686,34 @@ fn one_after_another(sessions: &mut dyn Sessions, server: &mut LimitedServer, re
     }
 }
 
+/// 81.4 % of the gets of the pool hit; of the misses 70 % are compulsory, 22 % for want of room and 8 % after a delete. The
+/// limit is seven tenths of what the values of all keys take.
 #[test]
-fn etc_at_a_stated_limit_has_the_hit_rate_and_the_causes_of_the_paper() {
+fn etc_at_a_stated_limit_has_the_hit_rate_and_about_the_causes_of_the_paper() {
     let text = "[[variant]]\nurl = 'redis://h'\n[workload]\nname = 'cache'\npreset = 'etc'\nkeys = 20000\n";
     let spec = Experiment::parse("x", text).expect("an experiment").points[0].workload.clone();
-    for limit in [500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000, 3_500_000, 4_000_000] {
-        let address = Address { authority: "h:1".to_owned(), base: "/".to_owned(), scheme: UrlScheme::Http };
-        let workload = Workload::new(&spec, &LoadSpec::default(), Protocol::MEMCACHED, &address, &|_| None);
-        let mut sessions = workload.expect("bound").sessions();
-        sessions.prepare(1);
-        sessions.rewind(1);
-        let (held, by_use) = (HashMap::new(), BTreeMap::new());
-        let mut server = LimitedServer { limit, used: 0, time: 0, held, by_use };
-        one_after_another(&mut *sessions, &mut server, MILLION / 2, 10);
-        sessions.take_counts();
-        one_after_another(&mut *sessions, &mut server, MILLION / 2, 10);
-        let counts = sessions.take_counts().expect("a cache counts");
-        let share = |count: Count, of: u64| counts.get(count) as f64 / of as f64;
-        let hits = share(Count::Hits, counts.lookups());
-        let misses = counts.lookups() - counts.get(Count::Hits);
-        let causes =
-            [Count::CompulsoryMisses, Count::CapacityMisses, Count::InvalidatedMisses, Count::UnderWayMisses];
-        eprintln!(
-            "{limit} {} {hits:.3} {:?}",
-            server.held.len(),
-            causes.map(|cause| (share(cause, misses) * 1000.0).round() / 10.0)
-        );
+    let address = Address { authority: "h:1".to_owned(), base: "/".to_owned(), scheme: UrlScheme::Http };
+    let workload = Workload::new(&spec, &LoadSpec::default(), Protocol::MEMCACHED, &address, &|_| None);
+    let mut sessions = workload.expect("bound").sessions();
+    sessions.prepare(1);
+    sessions.rewind(1);
+    let (held, by_use) = (HashMap::new(), BTreeMap::new());
+    let mut server = LimitedServer { limit: 2_750_000, used: 0, time: 0, held, by_use };
+    one_after_another(&mut *sessions, &mut server, 400_000, 10);
+    sessions.take_counts();
+    one_after_another(&mut *sessions, &mut server, 400_000, 10);
+    let counts = sessions.take_counts().expect("a cache counts");
+    let hits = counts.get(Count::Hits) as f64 / counts.lookups() as f64;
+    assert!((hits - 0.814).abs() < 0.02, "{hits}: {counts:?}");
+    let misses = (counts.lookups() - counts.get(Count::Hits)) as f64;
+    for (count, share) in [
+        (Count::CompulsoryMisses, 0.70),
+        (Count::CapacityMisses, 0.22),
+        (Count::InvalidatedMisses, 0.08),
+        (Count::UnderWayMisses, 0.0),
+    ] {
+        let found = counts.get(count) as f64 / misses;
+        assert!((found - share).abs() < 0.06, "{}: {found}, not {share}", count.name());
     }
 }
 
