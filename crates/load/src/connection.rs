@@ -13,7 +13,7 @@ use weighbridge_model::record::{ErrorKind, HELD_UP, HandshakeKind, Outcome, Requ
 use crate::framer::request::{Rendered, SessionPlace};
 use crate::framer::{AnyFramer, Cancel, Event, Framer, In, Out, Sink};
 use crate::recorder::MessageTime;
-use crate::session::{Reply, RequestId, Sessions};
+use crate::session::{LongerTime, Reply, RequestId, Sessions, Step};
 use crate::stack::Stack;
 use crate::stamps::{self, SocketStamps};
 use crate::sys;
@@ -39,6 +39,18 @@ pub(crate) struct Finished {
     pub is_held_up: bool,
     /// The time of the session that it ended, if that has one.
     pub session: Option<MessageTime>,
+    pub reason: Reason,
+}
+
+/// Why a request is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// The load has it.
+    Load,
+    /// A reply led to it; its time is recorded under this operation.
+    FollowUp(OperationId),
+    /// The same, but it was not due yet when the window ended: its time is not recorded.
+    Remainder,
 }
 
 /// What a lane is doing.
@@ -70,6 +82,8 @@ pub(crate) struct Lane {
     pub planned: Option<Timestamp>,
     /// The next request of its session, if the workload has already been asked for it.
     pub prefetched: Option<RequestId>,
+    /// Why its request is sent.
+    pub reason: Reason,
     request: RequestId,
     operation: OperationId,
     due: Timestamp,
@@ -219,6 +233,7 @@ impl Lane {
             reply: None,
             planned: None,
             prefetched: None,
+            reason: Reason::Load,
             request: RequestId(0),
             operation: OperationId(0),
             due: start,
@@ -279,7 +294,8 @@ impl Lane {
             time: done.since(self.session_due),
             outcome,
         });
-        Finished { record, lag, slot: self.slot, request: self.request, is_held_up, session }
+        let reason = std::mem::replace(&mut self.reason, Reason::Load);
+        Finished { record, lag, slot: self.slot, request: self.request, is_held_up, session, reason }
     }
 }
 
@@ -290,8 +306,9 @@ fn next_request(sessions: &mut dyn Sessions, slot: u32, lane: &mut Lane) -> Requ
         return prefetched;
     }
     match reply.map(|reply| sessions.next(slot, &reply)) {
-        Some(crate::session::Step::Send(request)) => request,
-        Some(crate::session::Step::End) | None => sessions.open(slot),
+        Some(Step::Send(request)) => request,
+        // Where sessions lead to later requests, the pool has asked for the next step already.
+        Some(Step::End | Step::Later(_)) | None => sessions.open(slot),
     }
 }
 
@@ -558,18 +575,23 @@ impl Connection {
             }
             Event::Trailers(id, fields) => sessions.check(slot_of(id)).trailers(&fields),
             Event::Done(id, outcome) => {
-                let (judged, kind) = match outcome {
-                    Outcome::Ok => {
-                        *failures = 0;
-                        let check = sessions.check(slot_of(id));
-                        (check.done(), check.recorded_as())
-                    }
-                    error => (error, None),
-                };
+                let mut judged = outcome;
+                let mut times = [None, None];
+                if outcome == Outcome::Ok {
+                    *failures = 0;
+                    let check = sessions.check(slot_of(id));
+                    judged = check.done();
+                    let kind = check.recorded_as();
+                    times = [
+                        kind.map(|operation| LongerTime { operation, by: Nanoseconds::ZERO }),
+                        check.longer_time(),
+                    ];
+                }
                 *busy -= 1;
                 let ended = lanes[id as usize].finish(judged, now);
-                if let (Outcome::Ok, Some(operation)) = (judged, kind) {
-                    let time = now.since(ended.record.due);
+                for time in times.into_iter().flatten().filter(|_| judged == Outcome::Ok) {
+                    let LongerTime { operation, by } = time;
+                    let time = now.since(ended.record.due) + by;
                     messages.push(MessageTime { operation, time, outcome: judged });
                 }
                 finished.push(ended);
@@ -709,6 +731,7 @@ impl Connection {
             lane.reply = None;
             lane.planned = None;
             lane.prefetched = None;
+            lane.reason = Reason::Load;
         }
         if let Some(counts) = self.counts() {
             self.baseline = counts;

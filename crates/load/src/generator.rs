@@ -458,7 +458,9 @@ impl<'a, 'p> LoopState<'a, 'p> {
                     pool.abandon(ErrorKind::Timeout, now);
                     self.settle(pool);
                 }
-                return Ok((end, None));
+                if end != WindowEnd::Complete || !pool.finish_follow_ups(now) {
+                    return Ok((end, None));
+                }
             }
             let trouble = match self.window.ends_by_replies() {
                 true => self.account.trouble(pool, io, now),
@@ -475,8 +477,9 @@ impl<'a, 'p> LoopState<'a, 'p> {
             self.report(pool, now);
             // If nothing was sent since, the last clock reading is recent enough.
             let now = if self.window.requests() == before { now } else { sys::clock() };
+            let due = self.window.wake(now, pool.slots(), pool.think.next_due());
             let until = Until {
-                due: self.window.wake(now, pool.slots(), pool.think.next_due()),
+                due: [due, pool.follow_ups.wake(now, pool.slots())].into_iter().flatten().min(),
                 housekeeping: pool.housekeeping_at,
                 unread: pool.has_unread(),
             };
@@ -515,7 +518,7 @@ impl<'a, 'p> LoopState<'a, 'p> {
     fn advance(&mut self, pool: &mut Pool, io: &mut Io, now: Timestamp) {
         self.settle(pool);
         pool.fill(&mut self.window, now);
-        if !self.window.issuing(now) {
+        if !self.window.issuing(now) && pool.follow_ups.is_empty() {
             // A connection lost from here on is opened again when a window needs it.
             pool.demand = Demand::Idle;
         }

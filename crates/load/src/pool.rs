@@ -3,6 +3,7 @@
 //! It sends what the window allows and reports which requests are over; it keeps no histograms and never waits.
 
 mod handshake;
+mod later;
 mod opening;
 mod stamping;
 mod thinking;
@@ -17,6 +18,7 @@ use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Handshakes, Traffic};
 
+pub(crate) use self::later::FollowUps;
 use crate::connection::{
     Connection, Finished, LaneState, Link, Parked, Received, ReplyContext, Until, Writing,
 };
@@ -166,6 +168,8 @@ pub(crate) struct Pool {
     pub think: ThinkSchedule,
     /// Sessions that ended since the caller last took this count.
     pub ended_sessions: u64,
+    /// Requests to which replies have led.
+    pub follow_ups: FollowUps,
     /// The kernel's time stamps, if the settings ask for them.
     stamps: Option<Box<StampBook>>,
     pub sessions: Box<dyn Sessions>,
@@ -238,6 +242,7 @@ impl Pool {
             handshakes: Handshakes::default(),
             think: ThinkSchedule::new(),
             ended_sessions: 0,
+            follow_ups: FollowUps::default(),
             stamps: book,
             sessions,
             connections,
@@ -256,6 +261,7 @@ impl Pool {
         self.sessions.rewind(substream);
         self.think.begin(load, self.settings.connections * self.settings.in_flight, substream);
         self.ended_sessions = 0;
+        self.follow_ups.begin(load);
         self.demand = Demand::Running;
         self.begun = now;
         self.housekeeping_at = now;
@@ -423,6 +429,9 @@ impl Pool {
         if self.think.is_needed() {
             return self.list_thinking_lanes(index);
         }
+        if self.sessions.has_follow_ups() {
+            self.take_follow_ups(index);
+        }
         let connection = &mut self.connections[index];
         let first = index as u32 * self.settings.in_flight;
         for (lane, slot) in connection.lanes.iter_mut().zip(first..) {
@@ -441,21 +450,31 @@ impl Pool {
         if self.think.is_needed() {
             self.end_think_times(window, now);
         }
+        if !self.follow_ups.is_empty() {
+            self.send_follow_ups(window, now);
+        }
         let in_flight = self.settings.in_flight;
-        while let Some(&slot) = self.ready.front() {
-            let (index, lane) = ((slot / in_flight) as usize, slot % in_flight);
-            let connection = &mut self.connections[index];
-            if !connection.takes_more() {
-                self.ready.pop_front();
-                connection.lanes[lane as usize].state = LaneState::Free;
-                connection.parked = Parked::Some;
-                continue;
-            }
-            let freed = connection.lanes[lane as usize].freed;
+        while let Some(slot) = self.ready_slot() {
+            let connection = &self.connections[(slot / in_flight) as usize];
+            let freed = connection.lanes[(slot % in_flight) as usize].freed;
             let Some(due) = self.take(slot, window, now, freed) else { return };
             self.ready.pop_front();
             self.start(slot, due, now);
         }
+    }
+
+    /// The slot that has been free for longest among those whose connections take more; it stays in the list.
+    fn ready_slot(&mut self) -> Option<u32> {
+        while let Some(&slot) = self.ready.front() {
+            let connection = &mut self.connections[(slot / self.settings.in_flight) as usize];
+            if connection.takes_more() {
+                return Some(slot);
+            }
+            self.ready.pop_front();
+            connection.lanes[(slot % self.settings.in_flight) as usize].state = LaneState::Free;
+            connection.parked = Parked::Some;
+        }
+        None
     }
 
     /// Starts the slot's next request.

@@ -5,8 +5,9 @@
 //! compares or digests them and keeps no copy unless the next request depends on it.
 
 use weighbridge_model::id::OperationId;
-use weighbridge_model::quantity::Bytes;
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::Outcome;
+use weighbridge_model::record::counts::Counts;
 use weighbridge_model::record::samples::Relayed;
 
 use crate::failures::Failures;
@@ -24,6 +25,31 @@ pub enum Step {
     Send(RequestId),
     /// The session is over; the loop opens the next one of the stream on this slot.
     End,
+    /// The session is over too, and leads to a request that no schedule has.
+    Later(Later),
+}
+
+/// Identifies a request that a reply leads to; the [`Sessions`] object defines the number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FollowUp(pub u64);
+
+/// A request that falls due some time after a reply, whatever slot is free then. In closed load that of the reply waits
+/// for it, as the program that it stands for would. It is no offered load: its time is recorded as that of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Later {
+    pub follow_up: FollowUp,
+    pub delay: Nanoseconds,
+    /// The operation under which its response time is recorded.
+    pub operation: OperationId,
+}
+
+/// A further time of a good reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongerTime {
+    /// The operation under which it is recorded.
+    pub operation: OperationId,
+    /// By how much it is longer than the response time.
+    pub by: Nanoseconds,
 }
 
 /// How a slot's last request ended.
@@ -83,6 +109,17 @@ pub trait Sessions: Send {
     /// Continues the slot's session after `reply`. Resets the slot's check for the request that it returns.
     fn next(&mut self, slot: u32, reply: &Reply) -> Step;
 
+    /// Whether a reply may lead to [`Step::Later`]. Then `next` is called as soon as the request has ended.
+    fn has_follow_ups(&self) -> bool {
+        false
+    }
+
+    /// Opens the session of one request to which an earlier reply has led, on any slot. Called only where there are such.
+    fn open_follow_up(&mut self, slot: u32, follow_up: FollowUp) -> RequestId {
+        let _ = follow_up;
+        self.open(slot)
+    }
+
     /// The rendered request that the last `open` or `next` returned. It stays the same until one of them is called for
     /// that slot again.
     fn request(&self, id: RequestId) -> &Rendered;
@@ -106,6 +143,11 @@ pub trait Sessions: Send {
     /// they find a reply wrong, so that good ones cost nothing; a workload may keep none.
     fn take_failures(&mut self) -> Failures {
         Failures::default()
+    }
+
+    /// What was counted since the last `rewind`, taken when a window is over; `None` if the workload counts nothing.
+    fn take_counts(&mut self) -> Option<Counts> {
+        None
     }
 }
 
@@ -135,6 +177,11 @@ pub trait Check {
     /// The operation under which the response time of the reply just found right is recorded too, as that of a message
     /// is: what kind of reply it was. Most workloads have none.
     fn recorded_as(&self) -> Option<OperationId> {
+        None
+    }
+
+    /// A time that is the response time of the reply just found right and something more that is not waited for here.
+    fn longer_time(&self) -> Option<LongerTime> {
         None
     }
 }

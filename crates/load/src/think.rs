@@ -207,11 +207,19 @@ fn nanos(time: f64) -> Nanoseconds {
 /// Draws a think time.
 pub(crate) fn draw(think: Think, random: &mut Mix) -> Nanoseconds {
     match think {
+        Think::None | Think::Constant { .. } => time_at(think, 1.0),
+        Think::Exponential { .. } | Think::Uniform { .. } => time_at(think, random.unit()),
+    }
+}
+
+/// The time that a law gives for a draw from (0, 1].
+pub fn time_at(law: Think, unit: f64) -> Nanoseconds {
+    match law {
         Think::None => Nanoseconds::ZERO,
         Think::Constant { time } => time,
-        Think::Exponential { mean } => nanos(-random.unit().ln() * mean.as_nanos() as f64),
+        Think::Exponential { mean } => nanos(-unit.ln() * mean.as_nanos() as f64),
         Think::Uniform { low, high } => {
-            nanos(low.as_nanos() as f64 + random.unit() * high.saturating_sub(low).as_nanos() as f64)
+            nanos(low.as_nanos() as f64 + unit * high.saturating_sub(low).as_nanos() as f64)
         }
     }
 }

@@ -241,6 +241,11 @@ impl Window {
         }
     }
 
+    /// A request to which a reply has led is sent: outstanding, but no load.
+    pub fn follow_up(&mut self) {
+        self.outstanding += 1;
+    }
+
     /// A request that was taken is over.
     pub fn completed(&mut self) {
         self.outstanding = self.outstanding.saturating_sub(1);

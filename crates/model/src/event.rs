@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::detail::Kept;
-use crate::estimate::Quantity;
+use crate::estimate::{ContrastKind, Quantity};
 use crate::id::PointLabel;
 use crate::quantity::{Nanoseconds, PerSecond};
 use crate::record::steps::StepKind;
@@ -24,9 +24,12 @@ pub struct TimedEvent {
 pub struct Interim {
     pub variant: String,
     pub point: PointLabel,
-    /// Ratio minus 1: 0.02 for 2 % more.
+    /// Ratio minus 1: 0.02 for 2 % more. Of shares the difference: 0.02 for 2 percentage points more.
     pub change: f64,
-    /// Half-width of its interval, relative to the ratio; absent below 4 blocks.
+    /// `plain` where `change` is a difference of shares; absent where it is a ratio.
+    #[serde(default, skip_serializing_if = "ContrastKind::is_log")]
+    pub contrast: ContrastKind,
+    /// Half-width of its interval, relative to the ratio (of shares in their own unit); absent below 4 blocks.
     pub half_width: Option<f64>,
     /// Lower bound of the interval of `change`; absent below 4 blocks and in older records.
     #[serde(default)]

@@ -763,6 +763,12 @@ impl TrialRecord {
         requests.fold(0, u64::saturating_add).saturating_sub(kept)
     }
 
+    /// The requests of each window that warmed the variant at a point.
+    pub fn warm_up_requests(&self, point: PointId) -> Vec<u64> {
+        let is_warm_up = |window: &&WindowRecord| window.point == point && window.kind == WindowKind::WarmUp;
+        self.windows.iter().filter(is_warm_up).map(|window| window.figures.requests).collect()
+    }
+
     /// The same of all points together.
     pub fn all_samples_left_out(&self) -> u64 {
         let points: BTreeSet<PointId> = self.samples.iter().map(|sample| sample.point).collect();

@@ -53,7 +53,7 @@ pub use html::{Comparison, HowToRepeat, page, suite_page};
 pub use jmh::JmhClass;
 pub use schema::Schema;
 pub use style::{Style, Tone};
-pub use words::{Shown, change_of as change, headline_sentences, point as point_words, sentence};
+pub use words::{Shown, headline_sentences, interim_change, point as point_words, sentence};
 
 /// Columns assumed where the terminal's width is not known.
 pub const DEFAULT_COLUMNS: usize = 80;

@@ -4,7 +4,7 @@
 
 mod brief;
 
-use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::estimate::{ContrastKind, Estimate, Quantity, Validity, Verdict};
 use weighbridge_model::finding::{self, BEST_BY_SIZE, FindingHead, title};
 use weighbridge_model::gate::GateResult;
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
@@ -325,7 +325,12 @@ fn label_cell(cost: &Cost) -> Cell {
 
 /// Change, interval and verdict.
 fn change_cells(cost: &Cost) -> [Cell; 3] {
-    let change = cost.ratio.as_ref().map(words::change);
+    // Shares have no ratio: their difference is the change.
+    let difference = || cost.difference.as_ref().map(|difference| words::difference(cost.unit, difference));
+    let change = match cost.quantity.contrast() {
+        ContrastKind::Log => cost.ratio.as_ref().map(words::change),
+        ContrastKind::Plain => difference(),
+    };
     let (point, interval) = change.map_or_else(Default::default, |change| (change.point, change.interval));
     [
         Cell::new(point),

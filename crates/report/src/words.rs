@@ -5,6 +5,7 @@
 //! Verdicts rest on the interval of the ratio, so that is the one shown beside them.
 
 use weighbridge_model::estimate::{ContrastKind, Effect, Estimate, Quantity, Unit, Validity, Verdict};
+use weighbridge_model::event::Interim;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::{Bytes, Ratio};
@@ -187,15 +188,28 @@ pub(crate) fn label(quantity: Quantity) -> String {
 }
 
 /// A change as a share, with the bounds of its interval: 1.31 is `+131 %`.
-pub fn change_of(point: f64, bounds: Option<(f64, f64)>) -> Shown {
-    change(&Estimate {
-        point: point + 1.0,
-        lower: bounds.map(|(lower, _)| lower + 1.0),
-        upper: bounds.map(|(_, upper)| upper + 1.0),
+pub(crate) fn change_of(point: f64, bounds: Option<(f64, f64)>) -> Shown {
+    change(&estimate(point + 1.0, bounds.map(|(lower, upper)| (lower + 1.0, upper + 1.0))))
+}
+
+/// The headline so far: of shares in percentage points.
+pub fn interim_change(interim: &Interim) -> Shown {
+    let bounds = interim.lower.zip(interim.upper);
+    match interim.contrast {
+        ContrastKind::Log => change_of(interim.change, bounds),
+        ContrastKind::Plain => difference(Unit::Share, &estimate(interim.change, bounds)),
+    }
+}
+
+fn estimate(point: f64, bounds: Option<(f64, f64)>) -> Estimate {
+    Estimate {
+        point,
+        lower: bounds.map(|(lower, _)| lower),
+        upper: bounds.map(|(_, upper)| upper),
         level: 0.95,
         blocks: 0,
         bootstrap: None,
-    })
+    }
 }
 
 /// `higher (worse)`

@@ -38,7 +38,6 @@ use weighbridge_model::quantity::Bytes;
 
 pub use bind::DataFile;
 use bind::{Bind, Binding};
-pub use cache::CacheCounts;
 use cache::{Cache, CacheSessions};
 pub use canonical::{Canonical, Received};
 use expect::Expect;
@@ -148,6 +147,15 @@ impl From<GrpcError> for WorkloadError {
     fn from(error: GrpcError) -> Self {
         Self::Grpc(Box::new(error))
     }
+}
+
+/// When a server that remembers is emptied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emptying {
+    Never,
+    /// Before the first window, after the warm-up.
+    Once,
+    EachWindow,
 }
 
 /// One kind of request with its check.
@@ -274,9 +282,21 @@ impl Workload {
         self.cache.as_ref().map_or(0, |cache| cache.fill())
     }
 
-    /// Hits and misses by cause since this was last called, over all its sessions; `None` if it is no cache.
-    pub fn take_cache_counts(&self) -> Option<CacheCounts> {
-        self.cache.as_ref().map(|cache| cache.take_counts())
+    /// When its server is emptied, beside the start of each block.
+    pub fn emptying(&self) -> Emptying {
+        self.cache.as_ref().map_or(Emptying::Never, |cache| cache.emptying())
+    }
+
+    /// The request that empties its server; `None` where nothing is remembered. A good reply has a status from 200 to 299.
+    pub fn emptying_request(&self) -> Option<&Rendered> {
+        self.cache.as_ref().map(|cache| cache.emptying_request())
+    }
+
+    /// The server has been emptied, with nothing outstanding: values from before are wrong from now on.
+    pub fn emptied(&self) {
+        if let Some(cache) = &self.cache {
+            cache.emptied();
+        }
     }
 
     /// Its sessions, for the generator.

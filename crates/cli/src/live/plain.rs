@@ -102,10 +102,11 @@ pub fn span(least: u32, most: u32) -> String {
 }
 
 fn describe(interim: &Interim) -> String {
-    let width = interim.half_width.map(|w| format!(" ± {:.1} %", w * 100.0)).unwrap_or_default();
+    let unit = interim.contrast.unit();
+    let width = interim.half_width.map(|w| format!(" ± {:.1} {unit}", w * 100.0)).unwrap_or_default();
     let place = point_words(&interim.point);
     let place = if place.is_empty() { place } else { format!(" ({place})") };
-    format!("{}{place} {:+.1} %{width}", interim.variant, interim.change * 100.0)
+    format!("{}{place} {:+.1} {unit}{width}", interim.variant, interim.change * 100.0)
 }
 
 #[cfg(test)]
@@ -148,6 +149,7 @@ mod tests {
             variant: "b".to_owned(),
             point: PointLabel::new(),
             change: 0.05,
+            contrast: Default::default(),
             half_width: Some(0.0123),
             lower: None,
             upper: None,

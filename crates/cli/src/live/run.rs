@@ -11,7 +11,7 @@ use weighbridge_model::event::{Event, Interim, Phase, Recent, TimedEvent};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_report::text::{clean, grouped, hanging_whole, shorten};
-use weighbridge_report::{Style, Tone, change, point_words};
+use weighbridge_report::{Style, Tone, interim_change, point_words};
 
 use super::bar::bar;
 use super::forecast::{Forecast, clock};
@@ -300,13 +300,12 @@ impl RunView {
         let Some(interim) = self.interim.get(&(variant.name.clone(), self.point.clone())) else {
             return (Tone::Secondary, "–".to_owned());
         };
-        let bounds = interim.lower.zip(interim.upper);
-        let shown = change(interim.change, bounds);
+        let shown = interim_change(interim);
         match (shown.interval, interim.half_width) {
             (Some(interval), _) if wide => (Tone::Strong, format!("{} {interval}", shown.point)),
             (Some(_), Some(half)) => {
                 // The half-width is a share, which beside a factor must be said.
-                let unit = if shown.point.ends_with('%') { "" } else { " %" };
+                let unit = if shown.point.starts_with('×') { " %" } else { "" };
                 (Tone::Strong, format!("{} ±{:.1}{unit}", shown.point, half * 100.0))
             }
             _ => (Tone::Secondary, format!("{} so far", shown.point)),
@@ -483,6 +482,7 @@ mod tests {
             variant: "go".to_owned(),
             point: PointLabel::new(),
             change: 0.726,
+            contrast: Default::default(),
             half_width: bounds.map(|_| 0.0043),
             lower: bounds.map(|bounds| bounds.0),
             upper: bounds.map(|bounds| bounds.1),

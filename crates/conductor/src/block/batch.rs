@@ -76,6 +76,7 @@ impl BatchRunner<'_> {
             return context.block(number, history, prior, emit);
         }
         let (mut pairings, mut windows) = (prior.pairings.to_vec(), prior.windows.to_vec());
+        let mut warm_ups = prior.warm_ups.to_vec();
         let mut steps = prior.steps.clone();
         let count = self.contexts.len() as u32;
         let mut whole = BlockResult { trials: Vec::new(), times: BlockTimes::default(), disturbed: None };
@@ -86,12 +87,14 @@ impl BatchRunner<'_> {
             }
             emit(Event::BatchStarted { block: number, batch: at, of: count, variants: batch.names() });
             let before = batch_history(history, count, done, &whole.times);
-            let known = PriorDecisions { pairings: &pairings, windows: &windows, steps: &steps };
+            let known =
+                PriorDecisions { pairings: &pairings, windows: &windows, warm_ups: &warm_ups, steps: &steps };
             let mut part = context.block(number, &before, known, emit)?;
             // The first batch decides for the whole block.
             if let (true, Some(trial)) = (pairings.is_empty(), part.trials.first()) {
                 pairings.clone_from(&trial.pairings);
                 windows = trial.preparations.iter().map(|preparation| preparation.window).collect();
+                warm_ups = batch.experiment.point_ids().map(|point| trial.warm_up_requests(point)).collect();
             }
             for trial in &part.trials {
                 steps.learn(&batch.experiment.variants[trial.variant.index()].name, trial);

@@ -18,7 +18,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{RequestRecord, Tallies, WindowKind};
 
 use super::samples::expected;
-use super::turn::{WindowPlace, measured_load};
+use super::turn::WindowPlace;
 use super::{Abort, Block, BlockError, BoundWorkload};
 use crate::block::client::PendingAnswer;
 use crate::block::common_start::CommonStart;
@@ -44,7 +44,7 @@ impl Block<'_, '_> {
         self.idle_check(point, rounds, &mut |block, count| {
             (0..count).try_for_each(|at| round(block, WindowKind::IdleCheck, extent, at))
         })?;
-        self.check_windows(1, extent, rounds, &mut |block, longer, at| {
+        self.check_windows(point, 1, extent, rounds, &mut |block, longer, at| {
             round(block, WindowKind::Check, longer, at)
         })
     }
@@ -62,14 +62,18 @@ impl Block<'_, '_> {
         let lead_in = |index: usize| {
             // Nothing is frozen, so a quota's period continues from one round to the next.
             let period = self.variants[index].period.filter(|_| place.round == 0);
-            self.lead_in(place.point, period, bound[index].pace)
+            match self.is_stateful(place.point) {
+                true => self.lead_in_of(place.point, index, bound),
+                false => self.lead_in(place.point, period, bound[index].pace),
+            }
         };
         let lead_ins: Vec<Load> = (0..order.len()).map(lead_in).collect();
         let paces: Vec<Pace> = bound.iter().map(|bound| bound.pace).collect();
         let before = self.cpu_times();
         let leads =
             self.run_both(WindowPlace { kind: WindowKind::LeadIn, ..place }, &order, &lead_ins, &paces)?;
-        let load = measured_load(&self.context.shapes[place.point.index()], extent, place);
+        let load = self.measured_load(extent, place);
+        (0..order.len()).try_for_each(|index| self.empty_for(place, index, bound))?;
         let windows = self.run_both(place, &order, &vec![load; order.len()], &paces)?;
         let after = self.cpu_times();
         for (index, trial) in self.trials.iter_mut().enumerate() {

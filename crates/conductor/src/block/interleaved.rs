@@ -10,7 +10,7 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::record::{Tallies, WindowKind};
 
 use super::samples::expected;
-use super::turn::{WindowPlace, measured_load};
+use super::turn::WindowPlace;
 use super::{Abort, Block, BlockError, BoundWorkload};
 use crate::variant::roles::Clocks;
 
@@ -35,7 +35,8 @@ impl Block<'_, '_> {
         }
         let round = |block: &mut Self, kind, round| {
             let place = WindowPlace { kind, round, ..place };
-            let load = measured_load(&block.context.shapes[point.index()], extent, place);
+            let load = block.measured_load(extent, place);
+            (0..block.variants.len()).try_for_each(|index| block.empty_for(place, index, bound))?;
             block.set_idle(VariantId(0));
             block.common_window(place, load)
         };

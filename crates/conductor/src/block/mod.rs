@@ -10,6 +10,7 @@ pub(crate) mod client;
 pub(crate) mod common_start;
 mod core_latency;
 mod duet;
+mod history;
 mod interleaved;
 mod notes;
 mod pairing;
@@ -142,6 +143,9 @@ pub(crate) struct PriorDecisions<'a> {
     pub pairings: &'a [Pairing],
     /// The nominal window length of each point that the first block chose; `None` where it chose none.
     pub windows: &'a [Option<Nanoseconds>],
+    /// The requests of the windows by which the first block warmed variants that remember, at each point; empty where none
+    /// did.
+    pub warm_ups: &'a [Vec<u64>],
     /// The steps of earlier blocks, where a capacity is searched for.
     pub steps: &'a PriorSteps<'a>,
 }
@@ -382,8 +386,12 @@ impl<'a, 'b> Block<'a, 'b> {
         for (done, &point) in (0..).zip(&order.points) {
             let (warming, looked) = (monotonic_now(), self.choosing);
             let mut bound = self.bind(point, &order.connects)?;
+            if done > 0 {
+                self.empty_ours(point, &bound)?;
+            }
             self.verify(point, &order.connects, &bound)?;
-            self.warm(point, &mut bound)?;
+            let fixed = prior.warm_ups.get(point.index()).map_or(&[][..], Vec::as_slice);
+            self.warm(point, &mut bound, fixed)?;
             let manner = self.manner(point, &bound, prior)?;
             // Later points will take about as long as this one to warm and to choose.
             let (look, to_come) = (self.choosing.saturating_sub(looked), points - 1 - done);

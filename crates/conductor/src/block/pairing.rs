@@ -85,7 +85,7 @@ impl Block<'_, '_> {
                     (0..count).try_for_each(|at| block.round(WindowKind::IdleCheck, point, bound, extent, at))
                 })?;
                 let windows = self.context.plan.round(self.number, point, 0).len();
-                self.check_windows(windows, extent, rounds, &mut |block, longer, round| {
+                self.check_windows(point, windows, extent, rounds, &mut |block, longer, round| {
                     block.round(WindowKind::Check, point, bound, longer, round)
                 })
             }

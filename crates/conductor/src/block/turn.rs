@@ -115,15 +115,16 @@ impl Block<'_, '_> {
         self.set_idle(variant);
         self.variants[index].thaw()?;
         let mut before = self.variants[index].clocks();
-        let lead_in = self.lead_in(place.point, self.variants[index].period, bound[index].pace);
+        let lead_in = self.lead_in_of(place.point, index, bound);
         let lead_place = WindowPlace { kind: WindowKind::LeadIn, ..place };
         let lead = self.window(index, lead_place, lead_in, None, Vec::new())?;
         let mut before_it = lead.requests;
         let of = rounds.end;
         for round in rounds {
             let place = WindowPlace { round, ..place };
+            self.empty_for(place, index, bound)?;
             let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
-            let window = measured_load(&self.context.shapes[place.point.index()], extent, place);
+            let window = self.measured_load(extent, place);
             let figures = self.window(index, place, window, tallies, Vec::new())?;
             let after = self.variants[index].clocks();
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
@@ -142,6 +143,14 @@ impl Block<'_, '_> {
         let time = LEAD_IN.max(period.unwrap_or_default());
         let requests = (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * time.as_secs_f64()) as u64;
         Load::Closed(Stop::Count(requests.max(LEAD_IN_REQUESTS * load.slots())))
+    }
+
+    /// The load of a window. Where variants remember, arrivals end at the same due time for all of them: busy cycles of
+    /// a slower one would be sent more.
+    pub(super) fn measured_load(&self, extent: Extent, place: WindowPlace) -> Load {
+        let load = &self.context.experiment.points[place.point.index()].load;
+        let drain = self.is_stateful(place.point).then_some(load.timeout);
+        measured_load(&self.context.shapes[place.point.index()], extent, place, drain)
     }
 
     pub(super) fn take_tallies(&mut self, index: usize, point: PointId) -> Tallies {
@@ -272,14 +281,19 @@ impl Block<'_, '_> {
         Err(BlockError::Silent { variant: self.variants[index].name.clone(), trouble }.into())
     }
 
-    /// Windows ten and a hundred times as long, each round by `one`, within a tenth of the measured time.
+    /// Windows ten and a hundred times as long, each round by `one`, within a tenth of the measured time. None where
+    /// variants remember: longer windows would be other histories.
     pub(super) fn check_windows(
         &mut self,
+        point: PointId,
         windows: usize,
         extent: Extent,
         rounds: RoundHistory,
         one: &mut dyn FnMut(&mut Self, Extent, u32) -> Result<(), Abort>,
     ) -> Result<(), Abort> {
+        if self.is_stateful(point) {
+            return Ok(());
+        }
         let rule = CheckRule {
             round: rounds.spent / u64::from(rounds.rounds.max(1)),
             windows: windows as u64,
@@ -335,8 +349,8 @@ pub(super) struct WindowPlace {
 }
 
 /// Windows of a profile follow one another through it, round by round, the same for all variants; a check
-/// window begins at its start.
-pub(super) fn measured_load(shape: &Shape, extent: Extent, place: WindowPlace) -> Load {
+/// window begins at its start. `drain` is how long what is due may still wait, if the window ends by due time.
+fn measured_load(shape: &Shape, extent: Extent, place: WindowPlace, drain: Option<Nanoseconds>) -> Load {
     match extent {
         Extent::Time(nominal) => {
             let slice = match place.kind {
@@ -344,7 +358,9 @@ pub(super) fn measured_load(shape: &Shape, extent: Extent, place: WindowPlace) -
                 _ => 0,
             };
             let slice = Slice::from(nominal * u64::from(slice));
-            shape.window(Stop::Time(nominal), OpenEnd::BusyCycles(nominal), slice)
+            let stop = Stop::Time(nominal);
+            let end = drain.map_or(OpenEnd::BusyCycles(nominal), |limit| OpenEnd::Drain { stop, limit });
+            shape.window(stop, end, slice)
         }
         Extent::Requests(count) => {
             let gap = shape.request_rate().and_then(PerSecond::gap).unwrap_or_default();

@@ -27,6 +27,8 @@ impl Block<'_, '_> {
         let is_closed = self.context.shapes[id.index()].request_rate().is_none();
         if self.variants.len() < 2
             || !is_closed
+            // A comparison sends some variants more than others.
+            || self.is_stateful(id)
             || self.variants.iter().any(|running| running.direct.is_some())
         {
             return Ok(arrangement);

@@ -22,7 +22,7 @@ const WARM_UP_MOST: u64 = 10;
 impl Block<'_, '_> {
     /// How long a variant is warmed: at least as long as a window with its period, since the pace of a few
     /// periods would make windows too long or too short; and as long as its service asks for.
-    fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
+    pub(super) fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
         let running = &self.variants[variant.index()];
         let periods = running.period.unwrap_or_default() * WINDOW_PERIODS;
         let told = point.load.warmup.max(WARM_UP_LEAST).max(periods);
@@ -39,17 +39,24 @@ impl Block<'_, '_> {
         }
     }
 
-    pub(super) fn warm(&mut self, id: PointId, bound: &mut [BoundWorkload]) -> Result<(), Abort> {
+    /// Warms every variant. `fixed` are the requests of the windows by which earlier blocks warmed those that remember.
+    pub(super) fn warm(
+        &mut self,
+        id: PointId,
+        bound: &mut [BoundWorkload],
+        fixed: &[u64],
+    ) -> Result<(), Abort> {
+        if self.is_stateful(id) {
+            return self.warm_alike(id, bound, fixed);
+        }
         for variant in self.context.plan.block(self.number).starts {
-            let fill = bound[variant.index()].workload.fill();
-            let pace = self.warm_one(id, variant, fill)?;
+            let pace = self.warm_one(id, variant)?;
             bound[variant.index()].pace = pace;
         }
         Ok(())
     }
 
-    /// Warms a variant, after the requests that fill it where its workload has such.
-    fn warm_one(&mut self, id: PointId, variant: VariantId, fill: u64) -> Result<Pace, Abort> {
+    fn warm_one(&mut self, id: PointId, variant: VariantId) -> Result<Pace, Abort> {
         let point = &self.context.experiment.points[id.index()];
         let rule = self.warm_rule(point, variant);
         let index = variant.index();
@@ -57,33 +64,26 @@ impl Block<'_, '_> {
         self.phase(Phase::Warming, Some(&name), Some(&point.label));
         self.set_idle(variant);
         self.variants[index].thaw()?;
-        let cpu = self.variants[index].cpu();
-        let filled = usize::from(fill > 0);
-        if fill > 0 {
-            self.warm_window(id, index, 0, fill)?;
-        }
-        let (mut history, mut in_service) = (WarmHistory::default(), Some(Nanoseconds::ZERO));
+        let mut warmed = WarmedVariant { cpu_before: self.variants[index].cpu(), ..Default::default() };
         let (pace, end) = loop {
-            match rule.next(&history) {
+            match rule.next(&warmed.history) {
                 WarmStep::Window(requests) => {
-                    let round = filled + history.windows.len();
+                    let round = warmed.history.windows.len();
                     let figures = self.warm_window(id, index, round, requests)?;
-                    in_service = in_service.zip(in_service_of(&figures)).map(|(sum, more)| sum + more);
-                    history.windows.push(warm_window(&figures));
+                    warmed.add(&figures);
                 }
                 WarmStep::Rest(time) => {
                     let rest = self.rest(index, time)?;
-                    history.rests.push((history.windows.len(), rest));
+                    warmed.history.rests.push((warmed.history.windows.len(), rest));
                 }
                 WarmStep::End(pace, end) => break (pace, end),
             }
         };
-        let used = self.variants[index].cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
-        let busy = self.busy(index, &history, used, in_service);
+        let busy = self.busy(index, &warmed);
         self.variants[index].freeze()?;
-        let windows = (filled + history.windows.len()) as u32;
+        let windows = warmed.history.windows.len() as u32;
         self.trials[index].preparations[id.index()].warm_up =
-            Some(WarmUp { end, time: history.spent(), windows });
+            Some(WarmUp { end, time: warmed.history.spent(), windows });
         (self.emit)(Event::Warm { variant: name, point: point.label.clone(), windows });
         Ok(Pace { busy, ..pace })
     }
@@ -102,7 +102,7 @@ impl Block<'_, '_> {
     }
 
     /// Lets the variant run without requests; the CPU time used meanwhile is work beside its requests.
-    fn rest(&mut self, index: usize, time: Nanoseconds) -> Result<Rest, Abort> {
+    pub(super) fn rest(&mut self, index: usize, time: Nanoseconds) -> Result<Rest, Abort> {
         self.check_control()?;
         let (began, before) = (monotonic_now(), self.variants[index].cpu());
         std::thread::sleep(Duration::from_nanos(time.as_nanos()));
@@ -110,14 +110,11 @@ impl Block<'_, '_> {
         Ok(Rest { time: monotonic_now().since(began), cpu: cpu.unwrap_or_default() })
     }
 
-    /// The share of its cores that the variant used, where it is known.
-    fn busy(
-        &self,
-        index: usize,
-        history: &WarmHistory,
-        used: Option<Nanoseconds>,
-        in_service: Option<Nanoseconds>,
-    ) -> Option<Ratio> {
+    /// The share of its cores that the variant used up to now, where it is known.
+    pub(super) fn busy(&mut self, index: usize, warmed: &WarmedVariant) -> Option<Ratio> {
+        let WarmedVariant { history, cpu_before, in_service } = warmed;
+        let used = self.variants[index].cpu().zip(*cpu_before);
+        let used = used.map(|(after, before)| after.saturating_sub(before));
         let spent: Nanoseconds = history.windows.iter().map(|window| window.time).sum();
         let rested: Nanoseconds = history.rests.iter().map(|(_, rest)| rest.cpu).sum();
         let cores = self.context.launcher.placement.usual().service().len() as f64;
@@ -128,6 +125,28 @@ impl Block<'_, '_> {
             // Not our process: estimate it from what the client knows.
             None => in_service.and_then(|in_service| Pace::most_busy(in_service, spent)),
         }
+    }
+}
+
+/// A variant's warm-up so far.
+pub(super) struct WarmedVariant {
+    pub history: WarmHistory,
+    /// CPU time used before its first window.
+    pub cpu_before: Option<Nanoseconds>,
+    /// The sum of service times; `None` where some are not known.
+    in_service: Option<Nanoseconds>,
+}
+
+impl Default for WarmedVariant {
+    fn default() -> Self {
+        Self { history: WarmHistory::default(), cpu_before: None, in_service: Some(Nanoseconds::ZERO) }
+    }
+}
+
+impl WarmedVariant {
+    pub fn add(&mut self, figures: &WindowFigures) {
+        self.in_service = self.in_service.zip(in_service_of(figures)).map(|(sum, more)| sum + more);
+        self.history.windows.push(warm_window(figures));
     }
 }
 

@@ -6,8 +6,10 @@ use weighbridge_lab::layers;
 use weighbridge_model::experiment::{CpuLimit, Experiment, Variant};
 use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::PairingChoice;
-use weighbridge_model::plan::{Batches, Plan};
+use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Nanoseconds;
+
+use crate::prepare::plan::whole_plan;
 
 /// The longest time constant of a variant's limits and layers.
 pub fn period_of(variant: &Variant) -> Option<Nanoseconds> {
@@ -26,7 +28,7 @@ pub fn over_budget(
     if matches!(rules.pairing, PairingChoice::Sequential | PairingChoice::Requests) {
         return None;
     }
-    let plan = Plan::new(rules.seed, experiment.variants.len(), experiment.points.len());
+    let plan = whole_plan(experiment);
     let (mut round, mut longest) = (Nanoseconds::ZERO, Nanoseconds::ZERO);
     for (number, members) in (0..).zip(batches.iter()) {
         let period = members.iter().filter_map(|id| period(&experiment.variants[id.index()])).max();

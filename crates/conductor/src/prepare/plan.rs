@@ -53,7 +53,11 @@ pub fn run_plan(experiment: &Experiment, options: &Options, batches: &Batches) -
 }
 
 pub(crate) fn whole_plan(experiment: &Experiment) -> Plan {
-    Plan::new(experiment.plan.seed, experiment.variants.len(), experiment.points.len())
+    let plan = Plan::new(experiment.plan.seed, experiment.variants.len(), experiment.points.len());
+    match experiment.points.iter().any(|point| point.workload.is_stateful()) {
+        true => plan.one_window_each(),
+        false => plan,
+    }
 }
 
 /// The batches in a stored plan, if they match its experiment. Plans older than batches have none: all their

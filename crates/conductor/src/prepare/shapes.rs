@@ -15,11 +15,12 @@ use weighbridge_model::experiment::{
 use weighbridge_model::hex;
 use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::PairingChoice;
-use weighbridge_model::plan::{Batches, Plan};
+use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
 use weighbridge_model::trace::{Trace, TraceError};
 use weighbridge_workload::Rows;
 
+use crate::prepare::plan::whole_plan;
 use crate::prepare::rows::{self, RowsFileError};
 
 /// Longest mean time, in seconds, between moments without any session, as far as think times alone decide it.
@@ -243,7 +244,7 @@ pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Resu
 pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result<(), ShapeError> {
     let rules = &experiment.plan;
     let batches = Batches::even(experiment.variants.len(), rules.together as usize);
-    let plan = Plan::new(rules.seed, experiment.variants.len(), experiment.points.len());
+    let plan = whole_plan(experiment);
     let plans: Vec<_> =
         (0..).zip(batches.iter()).map(|(batch, of)| plan.for_batch(batch, of.len())).collect();
     let mut needed = Nanoseconds::ZERO;

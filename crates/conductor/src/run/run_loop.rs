@@ -310,11 +310,12 @@ impl RunLoop<'_> {
             let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
             self.emit(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
-            let (pairings, windows) = self.prior();
+            let (pairings, windows, warm_ups) = self.prior();
             // Taken, since what the block emits needs the rest of the loop meanwhile.
             let trials = std::mem::take(&mut self.trials);
             let steps = prior_steps(&self.prepared.experiment, &trials);
-            let prior = PriorDecisions { pairings: &pairings, windows: &windows, steps: &steps };
+            let prior =
+                PriorDecisions { pairings: &pairings, windows: &windows, warm_ups: &warm_ups, steps: &steps };
             let result = runner.block(number, &history, prior, &mut |event| {
                 trouble = self.emit(event).err().or(trouble.take());
             });
@@ -394,15 +395,16 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Pairing and window length of each point in the blocks that count; empty where there are none.
-    fn prior(&self) -> (Vec<Pairing>, Vec<Option<Nanoseconds>>) {
+    /// Pairing, window length and warm-up of each point in the blocks that count; empty where there are none.
+    fn prior(&self) -> (Vec<Pairing>, Vec<Option<Nanoseconds>>, Vec<Vec<u64>>) {
         let gathered = judge::records::Records::new(&self.trials);
         match gathered.used.is_empty() {
-            true => (Vec::new(), Vec::new()),
+            true => (Vec::new(), Vec::new(), Vec::new()),
             false => {
                 let points = || self.prepared.experiment.point_ids();
                 let pairings = points().map(|point| gathered.pairing(point)).collect();
-                (pairings, points().map(|point| gathered.window(point)).collect())
+                let windows = points().map(|point| gathered.window(point)).collect();
+                (pairings, windows, points().map(|point| gathered.warm_up(point)).collect())
             }
         }
     }
@@ -425,6 +427,7 @@ impl RunLoop<'_> {
                 variant: self.prepared.experiment.variants[headline.variant.index()].name.clone(),
                 point: self.prepared.experiment.points[headline.point.index()].label.clone(),
                 change: change.point - one,
+                contrast: self.question.headline.contrast(),
                 half_width: contrast.half_width(),
                 lower: change.lower.map(|bound| bound - one),
                 upper: change.upper.map(|bound| bound - one),

@@ -92,6 +92,12 @@ impl<'a> Records<'a> {
         trials.find_map(|trial| trial.preparations.get(point.index())?.window)
     }
 
+    /// The requests of the windows by which the first block warmed its variants at a point, as its first trial has them.
+    pub fn warm_up(&self, point: PointId) -> Vec<u64> {
+        let first = self.used.first().and_then(|block| block.trials.first());
+        first.map(|trial| trial.warm_up_requests(point)).unwrap_or_default()
+    }
+
     /// Whether our packet relay carried a variant's packets; its layers need not name one.
     pub(crate) fn was_relayed(&self, variant: VariantId) -> bool {
         let trials = self.used.iter().flat_map(|block| &block.trials);

@@ -92,6 +92,11 @@ impl WarmRule {
         WarmStep::Window(self.requests(windows.last()))
     }
 
+    /// What is known of a variant whose warm-up ends for another reason than its own.
+    pub fn assess(&self, history: &WarmHistory) -> (Pace, WarmEnd) {
+        (pace(&history.windows), history.end())
+    }
+
     /// As many requests as fill the wanted length at the last window's pace, at most four times as many as in
     /// that window.
     fn requests(&self, last: Option<&WarmWindow>) -> u64 {

@@ -8,9 +8,10 @@ use weighbridge_model::record::{
 };
 
 use super::Trouble;
+use crate::connection::{Finished, Reason};
 use crate::live::LiveTimes;
 use crate::pool::{Io, Pool};
-use crate::recorder::Recorder;
+use crate::recorder::{MessageTime, Recorder};
 use crate::session::Fate;
 use crate::window::Window;
 
@@ -51,8 +52,8 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Records the requests that ended and calls `over` with the time of each. Returns when the last of them ended.
-    pub fn settle(&mut self, pool: &mut Pool, mut over: impl FnMut(Timestamp)) -> Option<Timestamp> {
+    /// Records the requests that ended and calls `over` with each. Returns when the last of them ended.
+    pub fn settle(&mut self, pool: &mut Pool, mut over: impl FnMut(&Finished)) -> Option<Timestamp> {
         let mut last = None;
         for message in pool.messages.drain(..) {
             self.recorder.message(message);
@@ -60,11 +61,12 @@ impl<'a> Account<'a> {
         let Pool { finished, sessions, .. } = pool;
         for finished in finished.drain(..) {
             let record = finished.record;
-            if self.samples.is_some() {
+            let is_load = finished.reason == Reason::Load;
+            if self.samples.is_some() && is_load {
                 let fate = if finished.lag.is_some() { Fate::Sent } else { Fate::NeverSent };
                 sessions.over(finished.slot, finished.request, fate);
             }
-            over(record.done);
+            over(&finished);
             if let Some(lag) = finished.lag {
                 self.first_sent = Some(self.first_sent.map_or(record.sent, |first| first.min(record.sent)));
                 self.recorder.lag(lag);
@@ -90,10 +92,19 @@ impl<'a> Account<'a> {
                     self.last_reply = record.done;
                 }
             }
-            if let (Some(times), Outcome::Ok) = (self.times, record.outcome) {
-                times.record(record.done.since(record.due));
+            match finished.reason {
+                Reason::Load => {
+                    if let (Some(times), Outcome::Ok) = (self.times, record.outcome) {
+                        times.record(record.done.since(record.due));
+                    }
+                    self.recorder.request(record, self.samples.as_deref_mut());
+                }
+                Reason::FollowUp(operation) => {
+                    let RequestRecord { due, done, outcome, .. } = record;
+                    self.recorder.message(MessageTime { operation, time: done.since(due), outcome });
+                }
+                Reason::Remainder => {}
             }
-            self.recorder.request(record, self.samples.as_deref_mut());
         }
         self.last_done = self.last_done.max(last);
         last
@@ -152,7 +163,7 @@ impl<'a> Account<'a> {
                 ..health
             },
             stamps,
-            counts: None,
+            counts: pool.sessions.take_counts(),
         }
     }
 }

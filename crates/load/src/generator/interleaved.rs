@@ -16,6 +16,7 @@ use super::{
     EVENT_BATCH, Generator, LoopOptions, RunError, Trouble, WindowReport, WindowSpec, catch_up, dispatch,
     expected,
 };
+use crate::connection::Reason;
 use crate::interleave::Interleave;
 use crate::pool::{Demand, Io, Pool, Token};
 use crate::recorder::Recorder;
@@ -155,7 +156,13 @@ impl LoopState<'_> {
                 if end == WindowEnd::Saturated {
                     self.give_up(pools, now);
                 }
-                return Ok(Over { end, trouble: None });
+                let mut is_waiting = false;
+                for pool in pools.iter_mut().filter(|_| end == WindowEnd::Complete) {
+                    is_waiting |= pool.finish_follow_ups(now);
+                }
+                if !is_waiting {
+                    return Ok(Over { end, trouble: None });
+                }
             }
             let accounts = self.accounts.iter().zip(pools.iter_mut()).enumerate();
             let trouble =
@@ -185,7 +192,7 @@ impl LoopState<'_> {
         let mut unread = false;
         for (at, pool) in pools.iter().enumerate() {
             let own = self.interleave.window(at).wake(now, pool.slots(), pool.think.next_due());
-            due = [due, own].into_iter().flatten().min();
+            due = [due, own, pool.follow_ups.wake(now, pool.slots())].into_iter().flatten().min();
             housekeeping = housekeeping.min(pool.housekeeping_at);
             unread |= pool.has_unread();
         }
@@ -205,7 +212,7 @@ impl LoopState<'_> {
             let before = window.requests();
             pool.fill(window, now);
             sent |= window.requests() > before;
-            if !issuing {
+            if !issuing && pool.follow_ups.is_empty() {
                 pool.demand = Demand::Idle;
             }
             pool.flush(io);
@@ -217,7 +224,10 @@ impl LoopState<'_> {
     /// Records the requests of one variant that ended.
     fn settle(&mut self, at: usize, pool: &mut Pool) {
         let Self { interleave, accounts, .. } = self;
-        accounts[at].settle(pool, |done| interleave.completed(at, done));
+        accounts[at].settle(pool, |finished| match finished.reason {
+            Reason::Load => interleave.completed(at, finished.record.done),
+            Reason::FollowUp(_) | Reason::Remainder => interleave.window(at).completed(),
+        });
         interleave.window(at).sessions_ended(std::mem::take(&mut pool.ended_sessions));
     }
 

@@ -20,6 +20,7 @@ mod http2;
 mod http2_server;
 mod interleave;
 mod late_errors;
+mod later;
 mod many;
 mod memcached;
 mod pace;

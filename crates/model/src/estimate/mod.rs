@@ -80,13 +80,28 @@ pub enum Unit {
 }
 
 /// How a quantity of two variants is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ContrastKind {
     /// By the ratio, on the log scale.
+    #[default]
     Log,
     /// By the difference, in the quantity's own unit.
     Plain,
+}
+
+impl ContrastKind {
+    /// The unit of a hundredth of a change: per cent, or percentage points of a share.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Log => "%",
+            Self::Plain => "pp",
+        }
+    }
+
+    pub(crate) fn is_log(&self) -> bool {
+        *self == Self::Log
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -8,8 +8,8 @@ use super::load::{LoadDefault, load};
 use super::node::{ExperimentError, Node, Read, Reader, Value, suggestion};
 use super::template::expand_address;
 use super::{
-    Experiment, Hooks, OwnSlots, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec, Url, Variant,
-    WorkloadSpec, cache, capacity, layers, matrix, peer, program, protocol, tags,
+    Experiment, Hooks, LoadModel, OwnSlots, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec,
+    Url, Variant, WorkloadSpec, cache, capacity, layers, matrix, peer, program, protocol, tags,
 };
 use crate::estimate::{ContrastKind, Quantity};
 use crate::gate::{Gate, GateKind};
@@ -91,7 +91,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         point.workload.check_variants(&variants).map_err(refused)?;
     }
     if let Some(asked) = asked {
-        check_duet(&asked, &variants)?;
+        check_duet(&asked, &variants, &points)?;
         check_idle(&asked, &plan, &variants)?;
         check_quick(&asked, &plan.quick, &variants)?;
     }
@@ -206,8 +206,8 @@ fn check_idle(plan: &Reader<'_>, rules: &PlanRules, variants: &[Variant]) -> Rea
 }
 
 /// A duet needs two variants that are started here: a server that somebody else runs cannot be moved to other
-/// cores.
-fn check_duet(plan: &Reader<'_>, variants: &[Variant]) -> Read<()> {
+/// cores. In closed load the faster one is sent more, which must not matter to either.
+fn check_duet(plan: &Reader<'_>, variants: &[Variant], points: &[Point]) -> Read<()> {
     let Some(node) = plan.node("pairing").filter(|node| node.show() == PairingChoice::Duet.name()) else {
         return Ok(());
     };
@@ -219,6 +219,13 @@ fn check_duet(plan: &Reader<'_>, variants: &[Variant]) -> Read<()> {
                 1 => "there is 1".to_owned(),
                 count => format!("there are {count}"),
             }
+        ));
+    }
+    let remembers = |point: &&Point| point.load.model == LoadModel::Closed && point.workload.is_stateful();
+    if let Some(point) = points.iter().find(remembers) {
+        return refuse(format!(
+            "in closed load `duet` sends the faster variant more, and what `{}` is answered depends on all that was sent before; use `windows`, or open load",
+            point.workload.name()
         ));
     }
     match variants.iter().find(|variant| matches!(variant.target, Target::Url(_))) {

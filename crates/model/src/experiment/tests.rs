@@ -574,3 +574,15 @@ fn what_is_too_large_is_refused_before_it_is_expanded() {
     let deep = format!("{pingpong}x = {}{}\n", "[".repeat(10_000), "]".repeat(10_000));
     assert!(refused(&deep).starts_with("x.toml:2: "), "{}", refused(&deep));
 }
+
+#[test]
+fn what_remembers_is_in_no_duet_of_closed_load() {
+    let text = |load: &str| {
+        let variants = "[[variant]]\nname = 'a'\ncommand = 'x'\nprotocol = 'resp'\n\
+                        [[variant]]\nname = 'b'\ncommand = 'x'\nprotocol = 'resp'\n";
+        format!("[workload]\nname = 'cache'\n{load}\n[plan]\npairing = 'duet'\n{variants}")
+    };
+    let error = error(&text(""));
+    assert!(error.contains("`duet` sends the faster variant more, and what `cache`"), "{error}");
+    assert!(Experiment::parse("x.toml", &text("[load]\nmodel = 'open'\nrate = 100")).is_ok());
+}

@@ -21,6 +21,15 @@ pub struct Plan {
     orders: u64,
     variants: u16,
     points: u16,
+    baseline: BaselineWindows,
+}
+
+/// How many windows of a round the baseline has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BaselineWindows {
+    /// As many as its part in every cost is worth.
+    ByVariants,
+    One,
 }
 
 /// The order within one block.
@@ -40,7 +49,13 @@ impl Plan {
     /// If `variants` or `points` is zero; a checked experiment has at least one of each.
     pub fn new(seed: u64, variants: usize, points: usize) -> Self {
         assert!(variants > 0 && points > 0, "a plan needs a variant and a point");
-        Self { seed, orders: seed, variants: variants as u16, points: points as u16 }
+        let (variants, points) = (variants as u16, points as u16);
+        Self { seed, orders: seed, variants, points, baseline: BaselineWindows::ByVariants }
+    }
+
+    /// The plan in which every variant has one window a round, so that all have been sent the same.
+    pub fn one_window_each(self) -> Self {
+        Self { baseline: BaselineWindows::One, ..self }
     }
 
     /// The plan of a batch of so many variants: its own orders, but the request streams of every other batch,
@@ -118,7 +133,12 @@ impl Plan {
 
     /// Windows of the baseline in a round.
     pub fn baseline_windows(&self) -> usize {
-        if self.variants > 4 { f64::from(self.variants - 1).sqrt().ceil() as usize } else { 1 }
+        match self.baseline {
+            BaselineWindows::ByVariants if self.variants > 4 => {
+                f64::from(self.variants - 1).sqrt().ceil() as usize
+            }
+            BaselineWindows::ByVariants | BaselineWindows::One => 1,
+        }
     }
 
     /// The seed of the request stream that every window of the round reads from its start.
@@ -218,6 +238,8 @@ mod tests {
             let order = Plan::new(1, variants, 1).round(3, PointId(0), 5);
             assert_eq!(order.iter().filter(|v| v.0 == 0).count(), windows);
             assert_eq!(order.len(), variants + windows - 1);
+            let order = Plan::new(1, variants, 1).one_window_each().round(3, PointId(0), 5);
+            assert_eq!(order.len(), variants);
         }
     }
 

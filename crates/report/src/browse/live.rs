@@ -129,10 +129,10 @@ impl Live {
 
 fn headline(interim: &Interim) -> String {
     let who = words::subject(&interim.variant, &interim.point);
-    let change = interim.change * 100.0;
+    let (change, unit) = (interim.change * 100.0, interim.contrast.unit());
     match interim.half_width {
-        Some(width) => format!("{who}: {change:+.2} % ± {:.2} %", width * 100.0),
-        None => format!("{who}: {change:+.2} %, no interval yet"),
+        Some(width) => format!("{who}: {change:+.2} {unit} ± {:.2} {unit}", width * 100.0),
+        None => format!("{who}: {change:+.2} {unit}, no interval yet"),
     }
 }
 
@@ -178,6 +178,7 @@ mod tests {
             variant: "b".into(),
             point: PointLabel::new(),
             change: 0.0123,
+            contrast: Default::default(),
             half_width: Some(0.004),
             lower: Some(0.0083),
             upper: Some(0.0163),

@@ -15,7 +15,8 @@ use crate::view::{self, Pair, Point};
 use crate::{capacity, layering, words};
 
 /// What is asked most, by name, in the order of rows.
-const ASKED_MOST: [&str; 8] = [
+const ASKED_MOST: [&str; 9] = [
+    "hit_rate",
     "response_p50",
     "response_p95",
     "response_p99",

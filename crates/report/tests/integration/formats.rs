@@ -374,6 +374,7 @@ fn what_is_printed_is_what_the_schemas_say() {
         variant: "go".into(),
         point: support::point("64 B"),
         change: 0.2,
+        contrast: Default::default(),
         half_width: Some(0.01),
         lower: Some(0.19),
         upper: Some(0.21),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::support::World;
 use crate::support::server::Server;
@@ -55,6 +56,8 @@ struct Values {
     held: HashMap<String, String>,
     first: HashMap<String, String>,
     gets: u64,
+    /// Every request with its body, in order: what it remembers.
+    history: Vec<String>,
 }
 
 impl Values {
@@ -77,11 +80,16 @@ impl Values {
 
 /// A cache over HTTP as the table of the workload in docs/EXPERIMENT.md has it.
 fn cache(lie: Lie) -> Server {
-    let values = Arc::new(Mutex::new(Values::default()));
-    Server::start(move |stream, _| drop(serve(&stream, &values, lie)))
+    cache_with(&Arc::default(), lie, Duration::ZERO)
 }
 
-fn serve(stream: &TcpStream, values: &Mutex<Values>, lie: Lie) -> std::io::Result<()> {
+/// The same, so much slower.
+fn cache_with(values: &Arc<Mutex<Values>>, lie: Lie, slower: Duration) -> Server {
+    let values = Arc::clone(values);
+    Server::start(move |stream, _| drop(serve(&stream, &values, lie, slower)))
+}
+
+fn serve(stream: &TcpStream, values: &Mutex<Values>, lie: Lie, slower: Duration) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut reader, mut writer) = (BufReader::new(stream), stream);
     loop {
@@ -102,7 +110,9 @@ fn serve(stream: &TcpStream, values: &Mutex<Values>, lie: Lie) -> std::io::Resul
         let mut words = line.split(' ');
         let (Some(method), Some(target)) = (words.next(), words.next()) else { return Ok(()) };
         let key = target.trim_start_matches("/key/");
+        std::thread::sleep(slower);
         let mut values = values.lock().expect("whole");
+        values.history.push(format!("{}{}", line.trim_end(), String::from_utf8_lossy(&body)));
         let (status, reply) = match method {
             "PUT" => {
                 let value = String::from_utf8(body).expect("letters");
@@ -110,6 +120,10 @@ fn serve(stream: &TcpStream, values: &Mutex<Values>, lie: Lie) -> std::io::Resul
                 (if values.held.insert(key.to_owned(), value).is_some() { 200 } else { 201 }, String::new())
             }
             "DELETE" => (if values.held.remove(key).is_some() { 200 } else { 404 }, String::new()),
+            "POST" => {
+                values.held.clear();
+                (204, String::new())
+            }
             "HEAD" => (if values.held.contains_key(key) { 200 } else { 404 }, String::new()),
             _ => match values.get(key, lie) {
                 Some(value) => (200, format!("{{\"key\":\"{key}\",\"value\":\"{value}\"}}")),
@@ -155,6 +169,85 @@ fn a_lying_server_is_caught_and_told_how_it_lies() {
     }
 }
 
+/// Runs caches side by side, two alike and the others slower, on one connection each. Returns what each was sent, and the
+/// summary.
+fn side_by_side(caches: usize, workload: &str) -> (Vec<Vec<String>>, serde_json::Value) {
+    let world = World::idle();
+    let values: Vec<Arc<Mutex<Values>>> = (0..caches).map(|_| Arc::default()).collect();
+    let slower = |at: usize| Duration::from_micros(if at < 2 { 0 } else { 40 * at as u64 });
+    let servers: Vec<Server> =
+        values.iter().enumerate().map(|(at, values)| cache_with(values, Lie::None, slower(at))).collect();
+    let variant = |(at, server): (usize, &Server)| format!("name = \"v{at}\"\nurl = \"{}\"", server.url());
+    let variants: Vec<String> = servers.iter().enumerate().map(variant).collect();
+    let variants: Vec<&str> = variants.iter().map(String::as_str).collect();
+    // In one batch: each batch has rounds of its own.
+    let plan = "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"8 s\"\nwindow = \"5 ms\"\ntogether = 8\n";
+    world.experiment_with(&format!("{workload}{plan}"), &variants);
+    world.run(&[]).end();
+    let sent = values.iter().map(|values| std::mem::take(&mut values.lock().expect("whole").history));
+    (sent.collect(), world.json("summary.json"))
+}
+
+/// Fails unless all were sent the same in the same order.
+fn assert_same_history(sent: &[Vec<String>]) {
+    assert!(sent[0].len() > 2_000, "{} requests", sent[0].len());
+    for (at, other) in sent.iter().enumerate().skip(1) {
+        let differs = sent[0].iter().zip(other).position(|(one, other)| one != other);
+        assert_eq!((differs, sent[0].len()), (None, other.len()), "variant {at}");
+    }
+}
+
+/// Every variant's hit rate surely differs by less than the margin of a percentage point, and is judged by that, unless a busy
+/// host withholds all verdicts.
+fn assert_same_hit_rate(summary: &serde_json::Value) {
+    let costs = summary["costs"].as_array().expect("costs").iter();
+    let shares: Vec<_> = costs.filter(|cost| cost["quantity"] == "hit_rate").collect();
+    assert_eq!(shares.len(), 7, "{summary}");
+    for cost in shares {
+        let [lower, upper] = ["lower", "upper"].map(|end| cost["difference"][end].as_f64().expect("a bound"));
+        assert!(lower <= 0.0 && upper >= 0.0 && lower > -0.01 && upper < 0.01, "{cost}");
+        assert!(
+            ["no relevant difference", "withheld"].map(|one| cost["verdict"] == one).contains(&true),
+            "{cost}"
+        );
+    }
+}
+
+#[test]
+fn two_that_remember_alike_end_alike_with_six_beside_them() {
+    let workload = "[workload]\nname = \"cache\"\nkeys = 200\nmix = { get = 6, set = 2, delete = 1 }\n\
+                    [load]\nconnections = 1\nwarmup = \"20 ms\"\ntimeout = \"5 s\"\n";
+    let (sent, summary) = side_by_side(8, workload);
+    assert_same_history(&sent);
+    assert_same_hit_rate(&summary);
+}
+
+#[test]
+fn what_is_emptied_before_each_window_is_sent_the_same_in_open_load_too() {
+    let (sent, _) = side_by_side(
+        3,
+        "[workload]\nname = \"cache\"\nkeys = 200\nmix = { get = 6, set = 2, delete = 1 }\nstart = \"empty\"\n\
+         [load]\nconnections = 1\nwarmup = \"20 ms\"\ntimeout = \"5 s\"\nmodel = \"open\"\nrate = 1000\n",
+    );
+    assert_same_history(&sent);
+    assert!(sent[0].iter().any(|request| request.starts_with("POST /reset")));
+}
+
+#[test]
+fn a_hit_rate_of_none_and_of_all_has_a_verdict() {
+    for (start, rate) in [("warm", "1.0"), ("cold", "0.0")] {
+        let workload = format!(
+            "[workload]\nname = \"cache\"\nkeys = 200\nmix = {{ get = 1 }}\nstart = \"{start}\"\n\
+             [load]\nconnections = 1\nwarmup = \"20 ms\"\ntimeout = \"5 s\"\n"
+        );
+        let (_, summary) = side_by_side(8, &workload);
+        assert_same_hit_rate(&summary);
+        let figures = summary["variants"][0]["figures"].as_array().expect("figures");
+        let of_it = figures.iter().find(|figure| figure["quantity"] == "hit_rate").expect("a hit rate");
+        assert_eq!(of_it["estimate"]["point"].to_string(), rate, "{of_it}");
+    }
+}
+
 #[test]
 fn a_server_of_canned_replies_ends_a_run_before_anything_is_timed() {
     let world = World::idle();
@@ -175,7 +268,7 @@ fn laws_that_cannot_be_read_are_refused_in_one_line() {
         ("popularity = \"zip:1\"", "write `uniform`, `zipf:0.99`"),
         ("value = \"gev:1,2\"", "is not a law of lengths; write `16`"),
         ("key = 4\nkeys = 100_000", "100000 keys need 6 to 250 B"),
-        ("refill = true", "unknown key `refill`"),
+        ("refill = true", "does not say how long after a miss the key is set; write `1 ms`"),
     ] {
         let world = World::idle();
         let text =

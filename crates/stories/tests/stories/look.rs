@@ -262,6 +262,7 @@ fn block_ended(block: u32) -> TimedEvent {
         variant: HOSTILE.into(),
         point: Default::default(),
         change: 0.0123,
+        contrast: Default::default(),
         half_width: Some(0.004),
         lower: Some(0.0083),
         upper: Some(0.0163),

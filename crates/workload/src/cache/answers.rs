@@ -80,6 +80,7 @@ impl Expect for AnswerExpect {
         Some(Canonical::Status(match self.meaning {
             ReplyMeaning::Done => 200,
             ReplyMeaning::Nothing => 404,
+            ReplyMeaning::Refused => 507,
         }))
     }
 
@@ -88,6 +89,7 @@ impl Expect for AnswerExpect {
         Some(match self.meaning {
             ReplyMeaning::Done => format!("the value that was set was expected, and `{body}` came"),
             ReplyMeaning::Nothing => format!("the key is deleted, and `{body}` came"),
+            ReplyMeaning::Refused => format!("no room was expected, and `{body}` came"),
         })
     }
 }

@@ -4,7 +4,8 @@
 //! Every set and every delete of a key is an edition. A server may carry out writes that overlap in any order, so when
 //! the last of a group of overlapping writes is answered, only the first of them is settled: it is the oldest that may be
 //! held. A get is right if its value is of an edition from the oldest when it was sent up to the newest that was sent by
-//! now. A write without a good answer may be carried out at any time later, so the oldest of its key stays.
+//! now. A write without a good answer may be carried out at any time later, so the oldest of its key stays. If one of a
+//! group was refused for want of room, the value before the group may still be held.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,7 +21,13 @@ const STEP: u32 = 2;
 const FROZEN: u16 = 1 << 15;
 /// The first write of the group under way is a delete.
 const FIRST_DELETES: u16 = 1 << 14;
-const OUTSTANDING: u16 = FIRST_DELETES - 1;
+/// A write of the group under way was refused.
+const REFUSED: u16 = 1 << 13;
+/// A refill is under way.
+const REFILLING: u16 = 1 << 11;
+/// The server was emptied since the newest write.
+const EMPTIED: u16 = 1 << 12;
+const OUTSTANDING: u16 = REFILLING - 1;
 /// Editions that a value without a whole name is compared with; of more, every value is taken for right.
 const CANDIDATES: u32 = 64;
 
@@ -63,6 +70,13 @@ pub(super) struct Sent {
     oldest: u32,
 }
 
+impl Sent {
+    /// Of a request for which it does not matter what was known.
+    pub const fn of(key: PlacedKey) -> Self {
+        Self { key, oldest: 0 }
+    }
+}
+
 /// How a value is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
@@ -76,6 +90,17 @@ pub(super) enum Wrong {
     Foreign,
 }
 
+/// How a write is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WriteEnd {
+    /// It was carried out.
+    Done,
+    /// It was not, for want of room.
+    Refused,
+    /// It had no good answer.
+    Unknown,
+}
+
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
@@ -83,6 +108,8 @@ pub(super) enum Cause {
     Compulsory,
     /// The newest write deletes it.
     Invalidated,
+    /// It was missed before, and its refill is under way.
+    UnderWay,
     /// The server has dropped it.
     Capacity,
 }
@@ -128,11 +155,26 @@ impl Editions {
         Sent { key: stripe.key(place), oldest: 0 }
     }
 
+    /// The server is empty, as if every key had just been deleted. Writes whose end is not known may still be carried out.
+    pub fn empty(&self) {
+        for stripe in &self.stripes {
+            let mut stripe = stripe.lock().unwrap_or_else(PoisonError::into_inner);
+            for state in &mut stripe.keys {
+                if state.writes & FROZEN == 0 && state.newest < EDITION_MOST - STEP {
+                    state.newest = ((state.newest & !DELETE) + STEP) | DELETE;
+                    (state.oldest, state.writes) = (state.newest, 0);
+                }
+                state.writes = state.writes & !REFILLING | EMPTIED;
+            }
+        }
+    }
+
     /// A write of the key at a place is about to be sent; its edition.
     pub fn write(&self, place: u32, deletes: bool) -> (PlacedKey, u32) {
         let mut stripe = self.stripe(place);
         let key = stripe.key(place);
         let state = &mut stripe.keys[place as usize / STRIPES];
+        state.writes &= !EMPTIED;
         if state.newest >= EDITION_MOST - STEP {
             // Numbers are used up: from now on its last edition stands for all.
             state.writes |= FROZEN;
@@ -141,7 +183,8 @@ impl Editions {
         state.newest = ((state.newest & !DELETE) + STEP) | u32::from(deletes);
         if state.writes & FROZEN == 0 {
             if state.writes & OUTSTANDING == 0 {
-                (state.group, state.writes) = (0, if deletes { FIRST_DELETES } else { 0 });
+                let refilling = state.writes & REFILLING;
+                (state.group, state.writes) = (0, refilling | if deletes { FIRST_DELETES } else { 0 });
             }
             match (state.writes & OUTSTANDING, state.group) {
                 // No more can be counted.
@@ -152,23 +195,49 @@ impl Editions {
         (key, state.newest)
     }
 
-    /// A write was answered well, or is over without a good answer.
-    pub fn settle(&self, key: PlacedKey, is_good: bool) {
+    pub fn settle(&self, key: PlacedKey, end: WriteEnd) {
         let mut stripe = self.stripe(key.place);
         let is_replaced = stripe.key(key.place) != key;
         let state = &mut stripe.keys[key.place as usize / STRIPES];
         if is_replaced || state.writes & FROZEN != 0 {
             return;
         }
-        if !is_good {
-            state.writes |= FROZEN;
-            return;
+        match end {
+            WriteEnd::Done => {}
+            WriteEnd::Refused => state.writes |= REFUSED,
+            WriteEnd::Unknown => {
+                state.writes |= FROZEN;
+                return;
+            }
         }
         state.writes -= 1;
-        if state.writes & OUTSTANDING == 0 {
+        if state.writes & (OUTSTANDING | REFUSED) == 0 {
             let first = (state.newest & !DELETE) - STEP * u32::from(state.group - 1);
             state.oldest = first | u32::from(state.writes & FIRST_DELETES != 0);
         }
+    }
+
+    /// A key that was missed will be set.
+    pub fn begin_refill(&self, key: PlacedKey) {
+        self.mark(key, |writes| writes | REFILLING);
+    }
+
+    /// That is over. Of several refills of a key the first to end counts.
+    pub fn end_refill(&self, key: PlacedKey) {
+        self.mark(key, |writes| writes & !REFILLING);
+    }
+
+    fn mark(&self, key: PlacedKey, change: impl Fn(u16) -> u16) {
+        let mut stripe = self.stripe(key.place);
+        if stripe.key(key.place) == key {
+            let state = &mut stripe.keys[key.place as usize / STRIPES];
+            state.writes = change(state.writes);
+        }
+    }
+
+    /// Whether the key is still at its place.
+    pub fn is_current(&self, key: PlacedKey) -> bool {
+        self.stripe(key.place).key(key.place) == key
     }
 
     /// Whether a value that arrived for a get is right.
@@ -224,16 +293,22 @@ impl Editions {
 
     /// The newest edition sent; `None` if the key has been replaced since.
     fn newest(&self, sent: &Sent) -> Option<u32> {
+        self.state(sent).map(|state| state.newest)
+    }
+
+    fn state(&self, sent: &Sent) -> Option<KeyState> {
         let stripe = self.stripe(sent.key.place);
         let state = stripe.keys[sent.key.place as usize / STRIPES];
-        (stripe.key(sent.key.place) == sent.key).then_some(state.newest)
+        (stripe.key(sent.key.place) == sent.key).then_some(state)
     }
 
     /// Why there is no value, as far as the load knows: a delete between two sets that overlap it is not seen.
     pub fn cause(&self, sent: &Sent) -> Cause {
-        match self.newest(sent) {
-            Some(0) | None => Cause::Compulsory,
-            Some(newest) if (newest | sent.oldest) & DELETE != 0 => Cause::Invalidated,
+        match self.state(sent) {
+            None => Cause::Compulsory,
+            Some(state) if state.writes & REFILLING != 0 => Cause::UnderWay,
+            Some(state) if state.newest == 0 || state.writes & EMPTIED != 0 => Cause::Compulsory,
+            Some(state) if (state.newest | sent.oldest) & DELETE != 0 => Cause::Invalidated,
             Some(_) => Cause::Capacity,
         }
     }

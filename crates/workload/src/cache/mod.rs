@@ -21,7 +21,6 @@ use crate::stream::Mix;
 use crate::{Workload, WorkloadError};
 use reply::Carrier;
 use requests::Requests;
-pub use sessions::CacheCounts;
 pub(crate) use sessions::{Cache, CacheSessions};
 
 impl Bind for CacheSpec {
@@ -40,9 +39,10 @@ impl Bind for CacheSpec {
             _ => return Err(binding.unbound("cache")),
         };
         let entries = answers::entries(self, carrier, &requests);
+        let emptying = requests.emptying(binding)?;
         let mix = Mix::even(entries.len());
         let plain = binding.plain(entries, mix, Equality::Status);
-        Ok(Workload { cache: Some(Arc::new(Cache::new(self, carrier, requests))), ..plain })
+        Ok(Workload { cache: Some(Arc::new(Cache::new(self, carrier, requests, emptying))), ..plain })
     }
 }
 

@@ -18,6 +18,8 @@ pub(super) enum ReplyMeaning {
     Done,
     /// There is none.
     Nothing,
+    /// A value was not stored, since nothing is evicted to make room.
+    Refused,
 }
 
 /// A JSON object with the texts `key` and `value`, member by member, as it arrives. Values of this workload need no escapes,

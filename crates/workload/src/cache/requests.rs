@@ -3,7 +3,9 @@
 use std::slice;
 
 use weighbridge_load::keyed::{KeyedCommand, KeyedDialect, KeyedRequest};
+use weighbridge_load::request::{Rendered, Request};
 use weighbridge_load::template::{Gaps, Piece, RenderedTemplate, RequestBuffer, RequestTemplate};
+use weighbridge_load::{memcached, resp};
 use weighbridge_model::experiment::CacheOperation;
 use weighbridge_model::id::OperationId;
 
@@ -11,6 +13,12 @@ use super::reply::ReplyMeaning;
 use super::value::{LetterBlock, Origin};
 use crate::WorkloadError;
 use crate::bind::{Binding, join, render_error};
+
+/// What memcached and Redis say of a value for which they have no room.
+const FULL: [&[u8]; 2] = [b"SERVER_ERROR out of memory", b"OOM "];
+
+/// What emptying is called where it fails.
+const EMPTYING: &str = "empty";
 
 /// Gaps of requests over HTTP.
 const KEY: usize = 0;
@@ -77,6 +85,27 @@ impl Requests {
         Ok(Self::Rest(Box::new([get?, set?, delete?, head?])))
     }
 
+    /// The request that empties the server.
+    pub fn emptying(&self, binding: &Binding<'_>) -> Result<Rendered, WorkloadError> {
+        let id = OperationId(0);
+        match self {
+            Self::Keyed(KeyedDialect::Memcached) => memcached::command(id, &["flush_all"], None)
+                .map_err(|source| WorkloadError::Memcached { name: EMPTYING.to_owned(), source }),
+            Self::Keyed(KeyedDialect::Resp(opening)) => resp::command(id, &["FLUSHALL"], opening.clone())
+                .map_err(|source| WorkloadError::Resp { name: EMPTYING.to_owned(), source }),
+            Self::Rest(_) => {
+                let request = Request {
+                    method: "POST".to_owned(),
+                    target: join(&binding.address.base, "/reset"),
+                    authority: binding.address.authority.clone(),
+                    headers: Vec::new(),
+                    body: Vec::new(),
+                };
+                binding.framing.render(id, &request).map_err(|source| render_error(EMPTYING, source))
+            }
+        }
+    }
+
     pub fn buffer(&self) -> RequestBuffer {
         match self {
             Self::Rest(_) => RequestBuffer::new(),
@@ -114,7 +143,12 @@ impl Requests {
             Self::Rest(_) => &[200, 201],
             Self::Keyed(_) => slice::from_ref(&200),
         };
+        let is_full = match self {
+            Self::Rest(_) => status == 507,
+            Self::Keyed(_) => status == 500 && FULL.iter().any(|words| text.starts_with(words)),
+        };
         match (operation, status) {
+            (CacheOperation::Set, _) if is_full => Some(ReplyMeaning::Refused),
             (CacheOperation::Set, status) => stored.contains(&status).then_some(ReplyMeaning::Done),
             (_, 200) if counts && text == b"0" => Some(ReplyMeaning::Nothing),
             (_, 200) => Some(ReplyMeaning::Done),

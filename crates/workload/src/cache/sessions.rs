@@ -5,39 +5,34 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::framer::{ERROR_FIELD, Head};
 use weighbridge_load::request::Rendered;
-use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
+use weighbridge_load::session::{Check, FollowUp, Later, LongerTime, Reply, RequestId, Sessions, Step};
 use weighbridge_load::template::RequestBuffer;
+use weighbridge_load::think::time_at;
 use weighbridge_model::experiment::{CacheOperation, CacheSpec, CacheStart, KEY_MOST, VALUE_MOST};
 use weighbridge_model::id::OperationId;
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use super::draw::{Ranks, Scatter, below, length, mixed, unit};
-use super::editions::{Cause, Editions, PlacedKey, Sent, Wrong};
+use super::editions::{Cause, Editions, PlacedKey, Sent, WriteEnd, Wrong};
 use super::reply::{Carrier, ReplyMeaning, ValueReply};
 use super::requests::{KeyedValue, Requests};
 use super::value::{Arrived, LetterBlock, Origin};
+use crate::Emptying;
 use crate::checks::Reset;
 use crate::checks::explain::{Explain, FailureLog, Noted, Words, status_line};
 use crate::stream::Mix;
 
-/// Gets and what became of them, for one variant.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CacheCounts {
-    pub hits: u64,
-    /// Misses of keys that were never written.
-    pub compulsory: u64,
-    /// Misses of keys that were deleted.
-    pub invalidated: u64,
-    /// Misses of keys that the server has dropped.
-    pub capacity: u64,
-}
+/// Sets the backend's times apart from the requests.
+const DELAYS: u64 = 0x6261_636b_656e_6473;
 
 /// A cache's keys, laws and writes, shared by the sessions of one variant.
 #[derive(Debug)]
@@ -45,6 +40,7 @@ pub(crate) struct Cache {
     spec: CacheSpec,
     carrier: Carrier,
     requests: Requests,
+    emptying: Rendered,
     block: LetterBlock,
     editions: Editions,
     mix: Mix,
@@ -54,7 +50,15 @@ pub(crate) struct Cache {
     scatter: Scatter,
     /// Keys already set to fill it.
     filled: AtomicU32,
-    counts: [AtomicU64; 4],
+}
+
+/// Operations beside those of the mix, in the order of their numbers.
+#[derive(Debug, Clone, Copy)]
+enum GetKind {
+    Hit,
+    Miss,
+    Refill,
+    Lookup,
 }
 
 /// The key of a request.
@@ -67,11 +71,12 @@ struct RequestedKey {
 }
 
 impl Cache {
-    pub(super) fn new(spec: &CacheSpec, carrier: Carrier, requests: Requests) -> Self {
+    pub(super) fn new(spec: &CacheSpec, carrier: Carrier, requests: Requests, emptying: Rendered) -> Self {
         let operations = spec.mixed();
         Self {
             carrier,
             requests,
+            emptying,
             block: LetterBlock::new(),
             editions: Editions::new(spec.keys, spec.fresh.get() > 0.0),
             mix: Mix::weighted(operations.iter().map(|operation| spec.mix.weight(*operation))),
@@ -80,7 +85,6 @@ impl Cache {
             delete_ranks: Ranks::new(&spec.delete_popularity, spec.keys),
             scatter: Scatter::new(spec.keys, spec.seed),
             filled: AtomicU32::new(if spec.start == CacheStart::Warm { 0 } else { spec.keys }),
-            counts: Default::default(),
             spec: spec.clone(),
         }
     }
@@ -90,21 +94,21 @@ impl Cache {
         u64::from(self.spec.keys.saturating_sub(self.filled.load(Ordering::Relaxed)))
     }
 
-    /// What became of gets since this was last asked.
-    pub fn take_counts(&self) -> CacheCounts {
-        let [hits, compulsory, invalidated, capacity] =
-            [0, 1, 2, 3].map(|at: usize| self.counts[at].swap(0, Ordering::Relaxed));
-        CacheCounts { hits, compulsory, invalidated, capacity }
+    pub fn emptying(&self) -> Emptying {
+        match self.spec.start {
+            CacheStart::Warm => Emptying::Never,
+            CacheStart::Empty => Emptying::EachWindow,
+            CacheStart::Cold => Emptying::Once,
+        }
     }
 
-    fn count(&self, cause: Option<Cause>) {
-        let at = match cause {
-            None => 0,
-            Some(Cause::Compulsory) => 1,
-            Some(Cause::Invalidated) => 2,
-            Some(Cause::Capacity) => 3,
-        };
-        self.counts[at].fetch_add(1, Ordering::Relaxed);
+    pub fn emptying_request(&self) -> &Rendered {
+        &self.emptying
+    }
+
+    /// The server has been emptied.
+    pub fn emptied(&self) {
+        self.editions.empty();
     }
 
     /// The place of the next key that fills it, the most popular last.
@@ -172,6 +176,10 @@ impl Cache {
         }
     }
 
+    fn kind(&self, kind: GetKind) -> OperationId {
+        OperationId(self.operations.len() as u16 + kind as u16)
+    }
+
     fn operation_id(&self, operation: CacheOperation) -> OperationId {
         let at = self.operations.iter().position(|one| *one == operation);
         OperationId(at.unwrap_or(0) as u16)
@@ -187,6 +195,8 @@ struct CacheSlot {
 pub(crate) struct CacheSessions {
     cache: Arc<Cache>,
     random: ChaCha8Rng,
+    /// Of the backend's times, one a get: each variant's misses of the same gets take the same.
+    delays: ChaCha8Rng,
     slots: Vec<CacheSlot>,
     failures: FailureLog,
 }
@@ -194,7 +204,8 @@ pub(crate) struct CacheSessions {
 impl CacheSessions {
     pub fn new(cache: Arc<Cache>) -> Self {
         let failures = FailureLog::default();
-        Self { cache, random: ChaCha8Rng::seed_from_u64(0), slots: Vec::new(), failures }
+        let [random, delays] = [0, DELAYS].map(ChaCha8Rng::seed_from_u64);
+        Self { cache, random, delays, slots: Vec::new(), failures }
     }
 
     fn begin(&mut self, slot: u32, operation: CacheOperation, key: RequestedKey) -> RequestId {
@@ -203,12 +214,14 @@ impl CacheSessions {
         let cache = &self.cache;
         check.give_up();
         check.reset();
-        (check.operation, check.key) = (operation, key);
+        (check.operation, check.key, check.delay) = (operation, key, None);
         cache.name_key(&key, &mut check.name);
         check.length = cache.value_length(key.number);
         let mut origin = Origin::new(key.number, 0);
         let deletes = operation == CacheOperation::Delete;
-        if (deletes || operation == CacheOperation::Set) && !key.is_absent {
+        let writes = deletes || operation == CacheOperation::Set;
+        // Nobody asks for a key again that a fresh one has replaced.
+        if writes && !key.is_absent && cache.editions.is_current(key.sent.key) {
             let (placed, edition) = cache.editions.write(key.sent.key.place, deletes);
             check.unsettled = Some(placed);
             origin = Origin::new(key.number, edition);
@@ -229,7 +242,11 @@ impl CacheSessions {
             _ => cache.operations[cache.mix.pick(unit(self.random.next_u64()))],
         });
         let key = cache.draw(operation, &mut self.random);
-        self.begin(slot, operation, key)
+        let refill = cache.spec.refill.filter(|_| operation == CacheOperation::Get);
+        let delay = refill.map(|law| time_at(law, 1.0 - unit(self.delays.next_u64())));
+        let id = self.begin(slot, operation, key);
+        self.slots[slot as usize].check.inner().delay = delay;
+        id
     }
 }
 
@@ -244,8 +261,10 @@ impl Sessions for CacheSessions {
 
     fn rewind(&mut self, substream: u64) {
         self.random = ChaCha8Rng::seed_from_u64(substream);
+        self.delays = ChaCha8Rng::seed_from_u64(substream ^ DELAYS);
         self.slots.iter_mut().for_each(|slot| slot.check.inner().give_up());
         self.failures.take();
+        self.take_counts();
     }
 
     fn open(&mut self, slot: u32) -> RequestId {
@@ -258,8 +277,23 @@ impl Sessions for CacheSessions {
     }
 
     fn next(&mut self, slot: u32, _reply: &Reply) -> Step {
-        self.slots[slot as usize].check.inner().give_up();
-        Step::End
+        let check = self.slots[slot as usize].check.inner();
+        check.give_up();
+        let (Some(key), Some(delay)) = (check.missed.take(), check.delay) else { return Step::End };
+        self.cache.editions.begin_refill(key);
+        let follow_up = FollowUp(u64::from(key.place) << 32 | u64::from(key.generation));
+        Step::Later(Later { follow_up, delay, operation: self.cache.kind(GetKind::Refill) })
+    }
+
+    fn has_follow_ups(&self) -> bool {
+        self.cache.spec.refill.is_some()
+    }
+
+    fn open_follow_up(&mut self, slot: u32, FollowUp(number): FollowUp) -> RequestId {
+        let key = PlacedKey { place: (number >> 32) as u32, generation: number as u32 };
+        let request = self.begin(slot, CacheOperation::Set, self.cache.key(Sent::of(key)));
+        self.slots[slot as usize].check.inner().is_refill = true;
+        request
     }
 
     fn request(&self, id: RequestId) -> &Rendered {
@@ -272,6 +306,14 @@ impl Sessions for CacheSessions {
 
     fn take_failures(&mut self) -> Failures {
         self.failures.take()
+    }
+
+    fn take_counts(&mut self) -> Option<Counts> {
+        let mut all = Counts::default();
+        for slot in &mut self.slots {
+            all.merge(&std::mem::take(&mut slot.check.inner().counts));
+        }
+        Some(all)
     }
 }
 
@@ -286,11 +328,18 @@ struct CacheCheck {
     length: usize,
     /// The write whose end is not known.
     unsettled: Option<PlacedKey>,
+    /// How long the backend takes if this get misses; `None` if nobody asks it.
+    delay: Option<Nanoseconds>,
+    /// The key that this get missed, if it can be set.
+    missed: Option<PlacedKey>,
+    is_refill: bool,
     status: u16,
     value: ValueReply,
     wrong: Option<&'static str>,
     /// What the last get was.
     kind: Option<OperationId>,
+    /// What became of gets since this was last asked.
+    counts: Counts,
     /// The text of a reply that is no value.
     words: Words,
 }
@@ -305,17 +354,51 @@ impl CacheCheck {
             name: Vec::new(),
             length: 0,
             unsettled: None,
+            delay: None,
+            missed: None,
+            is_refill: false,
             status: 0,
             wrong: None,
             kind: None,
+            counts: Counts::default(),
             words: Words::default(),
         }
     }
 
     /// A write that had no good answer may be carried out at any time.
     fn give_up(&mut self) {
+        self.end_refill();
         if let Some(key) = self.unsettled.take() {
-            self.cache.editions.settle(key, false);
+            self.cache.editions.settle(key, WriteEnd::Unknown);
+        }
+    }
+
+    /// Counts a get that was answered rightly.
+    fn count(&mut self, is_miss: bool) {
+        let bytes = self.length as u64;
+        self.counts.add(Count::AskedBytes, bytes);
+        self.kind = Some(self.cache.kind(if is_miss { GetKind::Miss } else { GetKind::Hit }));
+        self.missed = (is_miss && !self.key.is_absent).then_some(self.key.sent.key);
+        if !is_miss {
+            self.counts.add(Count::HitBytes, bytes);
+            return self.counts.add(Count::Hits, 1);
+        }
+        let cause = match self.key.is_absent {
+            true => Cause::Compulsory,
+            false => self.cache.editions.cause(&self.key.sent),
+        };
+        let cause = match cause {
+            Cause::Compulsory => Count::CompulsoryMisses,
+            Cause::Invalidated => Count::InvalidatedMisses,
+            Cause::UnderWay => Count::UnderWayMisses,
+            Cause::Capacity => Count::CapacityMisses,
+        };
+        self.counts.add(cause, 1);
+    }
+
+    fn end_refill(&mut self) {
+        if std::mem::take(&mut self.is_refill) {
+            self.cache.editions.end_refill(self.key.sent.key);
         }
     }
 
@@ -351,7 +434,7 @@ impl Reset for CacheCheck {
     fn reset(&mut self) {
         self.status = 0;
         self.value = ValueReply::new(self.cache.carrier);
-        (self.wrong, self.kind) = (None, None);
+        (self.wrong, self.kind, self.missed) = (None, None, None);
         self.words.clear();
     }
 }
@@ -375,13 +458,19 @@ impl Check for CacheCheck {
     }
 
     fn done(&mut self) -> Outcome {
-        let Some(meaning) = self.cache.requests.meaning(self.operation, self.status, self.words.bytes())
-        else {
+        let meaning = self.cache.requests.meaning(self.operation, self.status, self.words.bytes());
+        let may_be_full = self.cache.spec.may_be_full;
+        let Some(meaning) = meaning.filter(|meaning| *meaning != ReplyMeaning::Refused || may_be_full) else {
             self.give_up();
             return Outcome::Error(ErrorKind::Status);
         };
+        if self.is_refill {
+            self.counts.add(Count::Refills, 1);
+            self.end_refill();
+        }
         if let Some(key) = self.unsettled.take() {
-            self.cache.editions.settle(key, true);
+            let end = if meaning == ReplyMeaning::Refused { WriteEnd::Refused } else { WriteEnd::Done };
+            self.cache.editions.settle(key, end);
         }
         let judged = if meaning == ReplyMeaning::Done { self.judge() } else { Ok(()) };
         if let Err(wrong) = judged {
@@ -389,19 +478,20 @@ impl Check for CacheCheck {
             return Outcome::Error(ErrorKind::Check);
         }
         if self.operation == CacheOperation::Get {
-            let cause = || match self.key.is_absent {
-                true => Cause::Compulsory,
-                false => self.cache.editions.cause(&self.key.sent),
-            };
-            let is_miss = meaning == ReplyMeaning::Nothing;
-            self.cache.count(is_miss.then(cause));
-            self.kind = Some(OperationId(self.cache.operations.len() as u16 + u16::from(is_miss)));
+            self.count(meaning == ReplyMeaning::Nothing);
         }
         Outcome::Ok
     }
 
     fn recorded_as(&self) -> Option<OperationId> {
         self.kind
+    }
+
+    /// Until the application has the value. What is nowhere is waited for nowhere.
+    fn longer_time(&self) -> Option<LongerTime> {
+        let delay = self.delay.filter(|_| self.kind.is_some() && !self.key.is_absent)?;
+        let by = if self.missed.is_some() { delay } else { Nanoseconds::ZERO };
+        Some(LongerTime { operation: self.cache.kind(GetKind::Lookup), by })
     }
 }
 

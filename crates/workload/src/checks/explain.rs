@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weighbridge_load::failures::{Failures, LONGEST};
 use weighbridge_load::framer::Head;
-use weighbridge_load::session::Check;
+use weighbridge_load::session::{Check, LongerTime};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::record::Outcome;
 
@@ -91,6 +91,10 @@ impl<C: Explain> Check for Noted<C> {
 
     fn recorded_as(&self) -> Option<OperationId> {
         self.check.recorded_as()
+    }
+
+    fn longer_time(&self) -> Option<LongerTime> {
+        self.check.longer_time()
     }
 }
 

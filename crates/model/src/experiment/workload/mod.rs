@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::node::{Read, Reader};
-use super::{LoadModel, LoadSpec, Target, Variant};
+use super::{LoadModel, LoadSpec, Target, Think, Variant};
 use crate::id::{OperationId, PointLabel};
 use crate::quantity::Bytes;
 
@@ -127,6 +127,16 @@ trait Spec: Sized + Clone {
 
     /// Whether a session may have several requests.
     fn has_long_sessions(&self) -> bool {
+        false
+    }
+
+    /// Whether a reply may lead to a request that the load does not have.
+    fn leads_to_more(&self) -> bool {
+        false
+    }
+
+    /// Whether a server remembers what it was sent, so that replies depend on all requests before.
+    fn is_stateful(&self) -> bool {
         false
     }
 
@@ -258,6 +268,12 @@ impl WorkloadSpec {
         each_workload!(self, spec => spec.for_variant(variant)).map_or(Cow::Borrowed(self), Cow::Owned)
     }
 
+    /// Whether a server remembers what it was sent, so that variants compare only after the same requests in the same
+    /// order.
+    pub fn is_stateful(&self) -> bool {
+        each_workload!(self, spec => spec.is_stateful())
+    }
+
     /// The workload that the peer of a relay runs.
     pub fn peer_workload(&self) -> Option<&'static str> {
         fn peer<S: Spec>(_spec: &S) -> Option<&'static str> {
@@ -353,6 +369,11 @@ impl WorkloadSpec {
         let has_long_sessions = each_workload!(self, spec => spec.has_long_sessions());
         if has_long_sessions && matches!(load.model, LoadModel::Open { .. }) {
             return Err("`load.model`: in `open` load single requests arrive, and the workload has sessions of several; write `model = \"partly-open\"` with `sessions` and `length = \"workload\"`".to_owned());
+        }
+        let leads_to_more = each_workload!(self, spec => spec.leads_to_more());
+        let has_pauses = load.think != Think::None || matches!(load.model, LoadModel::PartlyOpen { .. });
+        if leads_to_more && has_pauses {
+            return Err("`load`: with `workload.refill` slots wait for the backend, and neither think nor stay in sessions; leave `think` out, and use `closed` or `open` load, or write `refill = false`".to_owned());
         }
         Ok(())
     }

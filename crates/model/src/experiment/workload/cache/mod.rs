@@ -8,11 +8,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use super::{Spec, refuse_peers};
+use super::{Spec, WorkloadSpec, refuse_peers};
+use crate::experiment::cache::EvictionPolicy;
 use crate::experiment::node::{Read, Reader};
-use crate::experiment::{Protocol, Variant};
+use crate::experiment::{Protocol, Think, Variant};
 use crate::id::OperationId;
-use crate::quantity::Ratio;
+use crate::quantity::{Nanoseconds, Ratio};
 
 pub use laws::{FbTail, KEY_MOST, LengthLaw, PopularShare, Popularity, VALUE_MOST, WeightedLength};
 
@@ -37,9 +38,14 @@ pub struct CacheSpec {
     pub fresh: Ratio,
     /// Share of gets and heads for keys that are never stored.
     pub absent: Ratio,
+    /// How long after a miss its key is set, as if a backend had been asked; `None` if it is not.
+    pub refill: Option<Think>,
     pub start: CacheStart,
     /// The run's seed, from which the order of popularity and the lengths follow.
     pub seed: u64,
+    /// Whether the variant's cache evicts nothing, so that it may refuse a value that does not fit.
+    #[serde(skip)]
+    pub may_be_full: bool,
 }
 
 /// Weights of the operations; at least one is above zero.
@@ -65,11 +71,25 @@ pub enum CacheOperation {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheStart {
-    /// Every key is set once, the most popular last, before the warm-up.
+    /// Every key is set once, the most popular last, before the warm-up; all later requests follow.
     #[default]
     Warm,
-    /// Nothing.
+    /// Nothing in each window: it is emptied before.
+    Empty,
+    /// Nothing in the first window of a block: it is emptied once, after the warm-up.
     Cold,
+}
+
+impl CacheStart {
+    const ALL: [Self; 3] = [Self::Warm, Self::Empty, Self::Cold];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::Empty => "empty",
+            Self::Cold => "cold",
+        }
+    }
 }
 
 impl CacheOperation {
@@ -108,8 +128,10 @@ impl Default for CacheSpec {
             delete_absent: Ratio::new(0.0),
             fresh: Ratio::new(0.0),
             absent: Ratio::new(0.0),
+            refill: None,
             start: CacheStart::Warm,
             seed: 1,
+            may_be_full: false,
         }
     }
 }
@@ -126,12 +148,13 @@ impl CacheSpec {
             popularity: Popularity::etc(),
             delete_absent: Ratio::new(0.97),
             fresh: Ratio::new(0.13),
+            refill: Some(Think::Constant { time: Nanoseconds::from_millis(1) }),
             ..Self::default()
         }
     }
 
     /// The operations that the mix has, in the order of their [`OperationId`]. After them come the kinds of gets, hits
-    /// before misses.
+    /// before misses, and with refills these and lookups.
     pub fn mixed(&self) -> Vec<CacheOperation> {
         CacheOperation::ALL.into_iter().filter(|operation| self.mix.weight(*operation) > 0.0).collect()
     }
@@ -183,7 +206,7 @@ impl Spec for CacheSpec {
         let preset = reader.choice("preset", &[("etc", ())])?;
         let standard = if preset.is_some() { Self::etc() } else { Self::default() };
         let keys = reader.integer("keys", 1, KEYS_MOST)?;
-        let words = [("warm", CacheStart::Warm), ("cold", CacheStart::Cold)];
+        let words = CacheStart::ALL.map(|start| (start.name(), start));
         let spec = Self {
             keys: keys.map_or(standard.keys, |keys| keys as u32),
             mix: reader.table("mix")?.map_or(Ok(standard.mix), mix)?,
@@ -194,8 +217,10 @@ impl Spec for CacheSpec {
             delete_absent: share(reader, "delete_absent")?.unwrap_or(standard.delete_absent),
             fresh: share(reader, "fresh")?.unwrap_or(standard.fresh),
             absent: share(reader, "absent")?.unwrap_or(standard.absent),
+            refill: refill(reader)?.unwrap_or(standard.refill),
             start: reader.choice("start", &words)?.unwrap_or_default(),
             seed: standard.seed,
+            may_be_full: false,
         };
         spec.check().map_err(|(key, why)| {
             let line = reader.node(key).map_or(reader.line(), |node| node.line);
@@ -209,10 +234,6 @@ impl Spec for CacheSpec {
         for operation in self.mixed() {
             mix.insert(operation.name().into(), self.mix.weight(operation).into());
         }
-        let start = match self.start {
-            CacheStart::Warm => "warm",
-            CacheStart::Cold => "cold",
-        };
         table.insert("keys".into(), i64::from(self.keys).into());
         table.insert("mix".into(), mix.into());
         for (key, text) in [
@@ -228,14 +249,19 @@ impl Spec for CacheSpec {
         {
             table.insert(key.into(), share.get().into());
         }
-        table.insert("start".into(), start.into());
+        let refill = self.refill.map_or(toml::Value::from(false), |delay| delay.to_string().into());
+        table.insert("refill".into(), refill);
+        table.insert("start".into(), self.start.name().into());
     }
 
     /// The operations of the mix, then the kinds of gets, whose times are recorded apart too.
     fn operations(&self) -> Vec<String> {
-        let kinds = ["get hit", "get miss"].into_iter().filter(|_| self.mix.get > 0.0);
-        let mixed = self.mixed().into_iter().map(CacheOperation::name);
-        mixed.chain(kinds).map(str::to_owned).collect()
+        let mut names: Vec<&str> = self.mixed().into_iter().map(CacheOperation::name).collect();
+        if self.mix.get > 0.0 {
+            names.extend(["get hit", "get miss"]);
+            names.extend(self.refill.into_iter().flat_map(|_| ["refill", "lookup"]));
+        }
+        names.into_iter().map(str::to_owned).collect()
     }
 
     fn first_operations(&self) -> Vec<(OperationId, String)> {
@@ -246,6 +272,19 @@ impl Spec for CacheSpec {
         let names: Vec<&str> = self.mixed().into_iter().map(CacheOperation::name).collect();
         let operations = names.join(", ");
         format!("cache {operations} of {} keys, {}, values {}", self.keys, self.popularity, self.value)
+    }
+
+    fn leads_to_more(&self) -> bool {
+        self.refill.is_some()
+    }
+
+    fn is_stateful(&self) -> bool {
+        true
+    }
+
+    fn for_variant(&self, variant: &Variant) -> Option<WorkloadSpec> {
+        let policy = variant.cache?.policy?;
+        (policy == EvictionPolicy::None).then(|| Self { may_be_full: true, ..self.clone() }.into())
     }
 
     fn offered_as(&self, _variant: &Variant) -> Option<&'static str> {
@@ -290,6 +329,17 @@ fn mix(reader: Reader<'_>) -> Read<CacheMix> {
     Ok(mix)
 }
 
+/// `false`, or how long the backend takes.
+fn refill(reader: &Reader<'_>) -> Read<Option<Option<Think>>> {
+    reader.value("refill", |node| match node.show().as_str() {
+        "false" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| {
+            let laws = "`1 ms`, `exponential:mean=1ms`, `uniform:low=1ms,high=3ms`, or `false` for none";
+            format!("`{text}` does not say how long after a miss the key is set; write {laws}")
+        }),
+    })
+}
+
 /// A law as text, or a length as a number.
 fn law<T: FromStr<Err: fmt::Display>>(reader: &Reader<'_>, key: &'static str) -> Read<Option<T>> {
     reader.quantity(key)
@@ -307,7 +357,7 @@ fn share(reader: &Reader<'_>, key: &'static str) -> Read<Option<Ratio>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Experiment, WorkloadSpec};
+    use crate::experiment::Experiment;
 
     fn experiment(workload: &str) -> Result<Experiment, String> {
         let text =
@@ -332,10 +382,10 @@ mod tests {
         let all = spec(
             "preset = 'etc'\nkeys = 5000\nmix = { get = 2, head = 1.5 }\nkey = 20\nvalue = 'list:1=2,3=4'\n\
              popularity = 'zipf:1.2'\ndelete_popularity = 'hotspot:20%=80%'\ndelete_absent = '50 %'\n\
-             fresh = 0\nabsent = '1 %'\nstart = 'cold'",
+             fresh = 0\nabsent = '1 %'\nrefill = 'exponential:mean=2ms'\nstart = 'cold'",
         );
         assert_eq!(all.mixed(), [CacheOperation::Get, CacheOperation::Head]);
-        assert_eq!(all.operations(), ["get", "head", "get hit", "get miss"]);
+        assert_eq!(all.operations(), ["get", "head", "get hit", "get miss", "refill", "lookup"]);
         assert_eq!(all.first_operations().len(), 2);
         assert_eq!((all.key, all.keys, all.start), (LengthLaw::Fixed(20), 5000, CacheStart::Cold));
         assert_eq!((all.fresh.get(), all.absent.get(), all.delete_absent.get()), (0.0, 0.01, 0.5));
@@ -358,7 +408,9 @@ mod tests {
             ("popularity = 'etc'\nkeys = 3", "give more `keys`"),
             ("fresh = '130 %'", "from 0 % to 100 %"),
             ("fresh = 0.6\nabsent = 0.6", "at most 100 % of the gets"),
-            ("start = 'hot'", "allowed: `warm`, `cold`"),
+            ("refill = true", "`true` does not say how long after a miss the key is set; write `1 ms`"),
+            ("refill = '1 ms'\n[load]\nthink = '1 ms'", "leave `think` out"),
+            ("start = 'hot'", "allowed: `warm`, `empty`, `cold`"),
             ("ttl = 5", "unknown key `ttl`"),
         ] {
             let error = experiment(workload).expect_err(workload);
