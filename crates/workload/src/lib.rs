@@ -38,8 +38,8 @@ use weighbridge_model::quantity::Bytes;
 
 pub use bind::DataFile;
 use bind::{Bind, Binding};
-pub use cache::CacheCounts;
 use cache::{Cache, CacheSessions};
+pub use cache::{CacheCounts, CacheForecast, CacheStream, ExpectedHits, ModelCache, Put, StreamedRequest};
 pub use canonical::{Canonical, Received};
 use expect::Expect;
 use grpc::PongMessageCheck;
@@ -176,6 +176,17 @@ pub struct Given<'a> {
 /// need nothing but requests.
 pub fn service_data(spec: &WorkloadSpec) -> Vec<DataFile> {
     each_workload!(spec, spec => spec.service_data())
+}
+
+/// What a cache should hold of a workload, and find; `None` if it asks for nothing that is cached.
+pub fn cache_forecast(spec: &WorkloadSpec) -> Option<CacheForecast> {
+    each_workload!(spec, spec => spec.forecast())
+}
+
+/// The requests of a workload for other programs: those that fill a cache, then those of a substream; `None` if they name
+/// no keys.
+pub fn cache_stream(spec: &WorkloadSpec, substream: u64) -> Option<CacheStream> {
+    each_workload!(spec, spec => spec.streamed(substream))
 }
 
 /// A specification bound to one variant.

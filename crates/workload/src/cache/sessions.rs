@@ -14,11 +14,11 @@ use weighbridge_load::framer::{ERROR_FIELD, Head};
 use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_load::template::RequestBuffer;
-use weighbridge_model::experiment::{CacheOperation, CacheSpec, CacheStart, KEY_MOST, VALUE_MOST};
+use weighbridge_model::experiment::{CacheOperation, CacheSpec, CacheStart};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use super::draw::{Ranks, Scatter, below, length, mixed, unit};
+use super::draw::{Ranks, Scatter, below, key_length, unit, value_length};
 use super::editions::{Cause, Editions, PlacedKey, Sent, Wrong};
 use super::reply::{Carrier, ReplyMeaning, ValueReply};
 use super::requests::{KeyedValue, Requests};
@@ -153,14 +153,13 @@ impl Cache {
     }
 
     fn value_length(&self, number: u64) -> usize {
-        length(&self.spec.value, mixed(number ^ self.spec.seed << 1), 0, VALUE_MOST) as usize
+        value_length(&self.spec, number) as usize
     }
 
     /// Writes a key's name: a letter that says whether it is ever stored, and its number after as many zeros as its length
     /// needs.
     fn name_key(&self, key: &RequestedKey, into: &mut Vec<u8>) {
-        let law = mixed(key.number ^ self.spec.seed << 1 ^ 1);
-        let length = length(&self.spec.key, law, self.spec.shortest_key(), KEY_MOST) as usize;
+        let length = key_length(&self.spec, key.number) as usize;
         into.clear();
         into.resize(length, b'0');
         into[0] = if key.is_absent { b'n' } else { b'k' };
@@ -195,6 +194,12 @@ impl CacheSessions {
     pub fn new(cache: Arc<Cache>) -> Self {
         let failures = FailureLog::default();
         Self { cache, random: ChaCha8Rng::seed_from_u64(0), slots: Vec::new(), failures }
+    }
+
+    /// Operation, key and bytes of the key's value of what was asked last on a slot.
+    pub(super) fn asked(&mut self, slot: u32) -> (CacheOperation, &[u8], usize) {
+        let check = self.slots[slot as usize].check.inner();
+        (check.operation, &check.name, check.length)
     }
 
     fn begin(&mut self, slot: u32, operation: CacheOperation, key: RequestedKey) -> RequestId {
