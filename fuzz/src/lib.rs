@@ -12,6 +12,7 @@
 //! What it finds is named after what is wrong with it, put into `corpus/<target>/`, and stays there when it is mended.
 //! Inputs named `found-…` reached code that no other input does.
 
+pub mod cache_tool_line;
 mod commands;
 pub mod control_messages;
 pub mod curl_line;
@@ -54,7 +55,8 @@ pub mod wireguard_answer;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 35] = [
+pub const TARGETS: [Target; 36] = [
+    ("cache_tool_line", cache_tool_line::check),
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("direct_answer", direct_answer::check),

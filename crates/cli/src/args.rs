@@ -37,7 +37,7 @@ pub use grpc::Grpc;
 #[allow(unused_imports)] // the test of the documents looks into none
 pub use import::{Import, ImportFormat};
 #[allow(unused_imports)] // the test of the documents parses command lines and looks into none
-pub use init::{Curl, Init, TakenAs};
+pub use init::{ForeignLine, Init, TakenAs};
 #[allow(unused_imports)] // likewise
 pub use load::{ArrivalLaw, Load, TlsFlags};
 #[allow(unused_imports)] // likewise
@@ -257,6 +257,10 @@ pub struct Plan {
     /// Format: text or json.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::Format,
+    /// Of the workload `cache`: print the sets that fill it and then N requests instead, in the seven columns of Twitter's
+    /// traces, which simulators of caches read.
+    #[arg(long, value_name = "N", conflicts_with = "format")]
+    pub stream: Option<u64>,
 }
 
 /// Arguments of `weigh verify`.

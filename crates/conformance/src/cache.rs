@@ -3,9 +3,9 @@
 //! What is evicted when is compared with a plain model, request by request on one connection.
 
 use serde_json::{Value, json};
-use weighbridge_model::experiment::Protocol;
+use weighbridge_model::experiment::{EvictionPolicy, Protocol};
+use weighbridge_workload::{ModelCache, Put};
 
-use super::cache_model::{Model, Policy};
 use super::client::Connection;
 use super::harness::{Harness, Service};
 use super::limits::IDLE_END;
@@ -25,11 +25,14 @@ pub(super) const ROWS: &[Test] = &[
     row("K4", "keys and values are any bytes; what is not UTF-8 has no JSON").tried(NEEDS, any_bytes),
     row("K5", "other paths are 404, other methods 405, wrong keys 400").tried(NEEDS, wrong_requests),
     row("K6", "a value of the limit is taken, a larger one is 413").tried(NEEDS, limits),
-    row("K7", "`fifo` evicts what was stored first").tried(NEEDS, |harness| evicts(harness, Policy::Fifo)),
+    row("K7", "`fifo` evicts what was stored first")
+        .tried(NEEDS, |harness| evicts(harness, EvictionPolicy::Fifo)),
     row("K8", "`lru` evicts what was used least recently")
-        .tried(NEEDS, |harness| evicts(harness, Policy::Lru)),
-    row("K9", "`largest` evicts the largest value").tried(NEEDS, |harness| evicts(harness, Policy::Largest)),
-    row("K10", "`none` evicts nothing and refuses").tried(NEEDS, |harness| evicts(harness, Policy::None)),
+        .tried(NEEDS, |harness| evicts(harness, EvictionPolicy::Lru)),
+    row("K9", "`largest` evicts the largest value")
+        .tried(NEEDS, |harness| evicts(harness, EvictionPolicy::Largest)),
+    row("K10", "`none` evicts nothing and refuses")
+        .tried(NEEDS, |harness| evicts(harness, EvictionPolicy::None)),
     row("K11", "`/memsize` counts, and `/reset` empties").tried(NEEDS, counts_and_reset),
     row("K12", "eight connections at once keep values whole and counts right").tried(NEEDS, hammered),
     row("K13", "`POST /shutdown` ends the process with exit code 0").tried(NEEDS, shutdown),
@@ -215,18 +218,22 @@ fn name(key: usize) -> String {
 
 const KEYS: usize = 40;
 const OPERATIONS: usize = 3000;
+const EVICTING_LIMIT: u64 = 1000;
 
-fn evicts(harness: &mut Harness, policy: Policy) -> Verdict {
+/// What the cache must hold: texts by key.
+type Model = ModelCache<String, String>;
+
+fn evicts(harness: &mut Harness, policy: EvictionPolicy) -> Verdict {
     let service = start(harness, &[("CACHE_LIMIT", "1000"), ("CACHE_POLICY", policy.name())])?;
     let mut connection = service.connect()?;
-    let mut model = Model::new(policy, 1000);
+    let mut model = Model::new(policy, EVICTING_LIMIT);
     let mut state = 1;
     for number in 0..OPERATIONS {
         let (request, expected) = operation(&mut model, &mut state, number);
         exchange(&mut connection, &request, &expected)
             .map_err(|shortfall| shortfall.behind(format_args!(" (request {number})")))?;
         if number % 100 == 0 {
-            exchange(&mut connection, &get("/memsize"), &Expected::Object(model.size()))
+            exchange(&mut connection, &get("/memsize"), &counted(&model))
                 .map_err(|shortfall| shortfall.behind(format_args!(" (behind request {number})")))?;
         }
     }
@@ -244,14 +251,16 @@ fn operation(model: &mut Model, state: &mut u64, number: usize) -> (RawRequest, 
         0..=3 => (get(&path), found(model, &key)),
         4 => (RawRequest::head(&path), found(model, &key)),
         5 => {
-            let expected = if model.delete(&key) { Expected::Done(200) } else { Expected::Problem(404) };
+            let expected = if model.delete(&*key) { Expected::Done(200) } else { Expected::Problem(404) };
             (RawRequest::empty("DELETE", path), expected)
         }
         _ => {
             let value: String = format!("{number}.").chars().cycle().take(draw(state) % 301).collect();
-            let expected = match model.put(&key, value.clone()) {
-                507 => Expected::Problem(507),
-                status => Expected::Done(status),
+            let expected = match model.put(key, value.len() as u64, value.clone()) {
+                Put::Created => Expected::Done(201),
+                Put::Replaced => Expected::Done(200),
+                Put::TooLarge => Expected::Problem(413),
+                Put::Full => Expected::Problem(507),
             };
             (RawRequest::put(path, value), expected)
         }
@@ -259,7 +268,12 @@ fn operation(model: &mut Model, state: &mut u64, number: usize) -> (RawRequest, 
 }
 
 fn found(model: &mut Model, key: &str) -> Expected {
-    model.get(key).map_or(Expected::Problem(404), |text| value(key, &text))
+    model.get(key).map_or(Expected::Problem(404), |text| value(key, text))
+}
+
+/// The object of `/memsize`.
+fn counted(model: &Model) -> Expected {
+    size(model.used(), model.len() as u64, model.evictions(), EVICTING_LIMIT)
 }
 
 fn size(used: u64, items: u64, evictions: u64, limit: u64) -> Expected {
@@ -287,7 +301,7 @@ const SHARED_KEYS: usize = 64;
 const HAMMERED_LIMIT: usize = 20_000;
 
 fn hammered(harness: &mut Harness) -> Verdict {
-    for policy in [Policy::Fifo, Policy::Lru, Policy::Largest] {
+    for policy in [EvictionPolicy::Fifo, EvictionPolicy::Lru, EvictionPolicy::Largest] {
         let settings =
             [("CACHE_LIMIT", HAMMERED_LIMIT.to_string()), ("CACHE_POLICY", policy.name().to_owned())];
         let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();

@@ -6,7 +6,6 @@
 //! was expected and what came.
 
 mod cache;
-mod cache_model;
 mod calls;
 mod client;
 mod direct;

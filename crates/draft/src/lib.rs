@@ -1,10 +1,11 @@
-//! Requests from other sources (a command line of curl, a recording of a browser, a description of an API), and the
-//! commented experiment file that sends them.
+//! Requests from other sources (a command line of curl, mutilate or memtier, a recording of a browser, a description of an
+//! API), and the commented experiment file that sends them.
 //!
 //! Everything here is a function of text: files are read only through the caller's reader, and nothing is sent. Secrets
 //! never reach the file; it names an environment variable instead, and a note says which. Unsupported parts are
 //! refused, or left out with a note, never ignored silently.
 
+pub mod cache_tools;
 pub mod curl;
 pub mod har;
 pub mod jmh;

@@ -39,6 +39,7 @@ use weighbridge_model::quantity::Bytes;
 pub use bind::DataFile;
 use bind::{Bind, Binding};
 use cache::{Cache, CacheSessions};
+pub use cache::{CacheForecast, CacheStream, ExpectedHits, ModelCache, Put, StreamedRequest};
 pub use canonical::{Canonical, Received};
 use expect::Expect;
 use grpc::PongMessageCheck;
@@ -186,6 +187,17 @@ pub fn service_data(spec: &WorkloadSpec) -> Vec<DataFile> {
     each_workload!(spec, spec => spec.service_data())
 }
 
+/// What a cache should hold of a workload, and find; `None` if it asks for nothing that is cached.
+pub fn cache_forecast(spec: &WorkloadSpec) -> Option<CacheForecast> {
+    each_workload!(spec, spec => spec.forecast())
+}
+
+/// The requests of a workload for other programs: those that fill a cache, then those of a substream; `None` if they name
+/// no keys.
+pub fn cache_stream(spec: &WorkloadSpec, substream: u64) -> Option<CacheStream> {
+    each_workload!(spec, spec => spec.streamed(substream))
+}
+
 /// A specification bound to one variant.
 #[derive(Debug, Clone)]
 pub struct Workload {
@@ -289,7 +301,7 @@ impl Workload {
 
     /// The request that empties its server; `None` where nothing is remembered. A good reply has a status from 200 to 299.
     pub fn emptying_request(&self) -> Option<&Rendered> {
-        self.cache.as_ref().map(|cache| cache.emptying_request())
+        self.cache.as_ref().and_then(|cache| cache.emptying_request())
     }
 
     /// The server has been emptied, with nothing outstanding: values from before are wrong from now on.

@@ -17,20 +17,21 @@ use clap::{Args, Subcommand, ValueEnum};
   weigh init curl -X POST -H 'Content-Type: application/json' -d '{\"id\": 1}' http://127.0.0.1:8080/items
   weigh init session.har --origin https://shop.example.org --skip-assets
   weigh init openapi.yaml --url http://127.0.0.1:8080 --methods get,post
+  weigh init 'mutilate -s localhost -K fb_key -V fb_value --search 99:1000'
   weigh init person --jmh '-i 20 -wi 20 -f 2 -t 4 -r 1 -w 1'"
 )]
 pub struct Init {
-    /// URL of your service, a command line of curl in quotes (or without: `weigh init curl …`), a recording (`.har`) or a
-    /// description of an API (OpenAPI, `.yaml` or `.json`); `-` reads one of these from stdin. With --command the path
-    /// that is asked for. `person`: one API over three stacks. Without anything: an experiment with two of our services.
-    #[arg(value_name = "URL|CURL|FILE")]
+    /// URL of your service, a command line of curl, mutilate or memtier in quotes (or without: `weigh init curl …`), a
+    /// recording (`.har`) or a description of an API (OpenAPI, `.yaml` or `.json`); `-` reads one of these from stdin. With
+    /// --command the path that is asked for. `person`: one API over three stacks. Without anything: an experiment with two of our services.
+    #[arg(value_name = "URL|LINE|FILE")]
     pub source: Option<String>,
     /// URL of the alternative: the experiment weighs it against the first.
     #[arg(value_name = "URL", conflicts_with_all = ["command", "har", "openapi"])]
     pub second: Option<String>,
-    /// The request as a command line of curl, not quoted.
+    /// The requests as a command line of another program, not quoted.
     #[command(subcommand)]
-    pub curl: Option<Curl>,
+    pub line: Option<ForeignLine>,
     /// A program of yours that is started for the experiment, with its arguments; `{port}` stands for its port.
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["har", "openapi"])]
     pub command: Option<String>,
@@ -76,18 +77,24 @@ pub enum TakenAs {
     Requests,
 }
 
-/// A command line of curl as words.
+/// A command line of another program as words.
 #[derive(Debug, Subcommand)]
-pub enum Curl {
+pub enum ForeignLine {
     /// A command line of curl, as it is.
     #[command(disable_help_flag = true)]
-    Curl(CurlLine),
+    Curl(ForeignWords),
+    /// A command line of mutilate, as it is: an experiment over the workload `cache`.
+    #[command(disable_help_flag = true)]
+    Mutilate(ForeignWords),
+    /// A command line of memtier, as it is: an experiment over the workload `cache`.
+    #[command(disable_help_flag = true)]
+    Memtier(ForeignWords),
 }
 
-/// What stands behind `curl`.
+/// What stands behind the program's name.
 #[derive(Debug, Args)]
-pub struct CurlLine {
-    /// Curl's options and the URL.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CURL", required = true)]
+pub struct ForeignWords {
+    /// Its options, and curl's URL; or all of them in one pair of quotes.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS", required = true)]
     pub words: Vec<String>,
 }

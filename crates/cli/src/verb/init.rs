@@ -5,11 +5,12 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use weighbridge_draft::cache_tools::{CacheDraft, CacheTool};
 use weighbridge_draft::jmh::JmhOptions;
 use weighbridge_draft::{Draft, curl, har, openapi};
 use weighbridge_model::experiment::{Experiment, Protocol, Url};
 
-use crate::args::{Curl, Init, TakenAs};
+use crate::args::{ForeignLine, Init, TakenAs};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
@@ -21,9 +22,11 @@ pub fn run(arguments: &Init, printer: &Printer) -> anyhow::Result<Exit> {
     if is_person && arguments.command.is_some() {
         bail!("`weigh init person` is about our services and takes no `--command`; leave one of them out");
     }
-    let draft = if is_person { None } else { draft(arguments)? };
+    let cache = cache_draft(arguments)?;
+    let draft = if is_person || cache.is_some() { None } else { draft(arguments)? };
     let text = match &draft {
         Some(draft) => draft.to_file(),
+        None if cache.is_some() => cache.iter().map(CacheDraft::to_file).collect(),
         None if is_person => JmhOptions::parse(arguments.jmh.as_deref().unwrap_or_default())?.to_file(),
         None => SERVICES.to_owned(),
     };
@@ -36,7 +39,8 @@ pub fn run(arguments: &Init, printer: &Printer) -> anyhow::Result<Exit> {
         write(arguments, &text)?;
         printer.note(format_args!("wrote `{name}`; edit it, then `weigh run {name}`"));
     }
-    for note in draft.iter().flat_map(|draft| &draft.notes) {
+    let notes = draft.iter().flat_map(|draft| &draft.notes);
+    for note in notes.chain(cache.iter().flat_map(|draft| &draft.notes)) {
         // Names in a foreign file may contain control characters for a terminal.
         let plain: String = note.chars().filter(|c| !c.is_control()).collect();
         printer.note(format_args!("note: {plain}"));
@@ -60,13 +64,30 @@ fn write(arguments: &Init, text: &str) -> anyhow::Result<()> {
     file.write_all(text.as_bytes()).with_context(|| format!("could not write `{path}`"))
 }
 
+/// The draft from a command line of a tool for caches, if there is one.
+fn cache_draft(arguments: &Init) -> anyhow::Result<Option<CacheDraft>> {
+    let (tool, words) = match (&arguments.line, &arguments.source) {
+        (Some(ForeignLine::Mutilate(line)), _) => (CacheTool::Mutilate, line.words.clone()),
+        (Some(ForeignLine::Memtier(line)), _) => (CacheTool::Memtier, line.words.clone()),
+        (None, Some(text)) => match CacheTool::of_line(text) {
+            Some(tool) => (tool, vec![text.clone()]),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    if arguments.command.is_some() || (arguments.line.is_some() && arguments.source.is_some()) {
+        bail!("a command line of another program stands alone; leave the source or `--command` out");
+    }
+    Ok(Some(tool.parse(&words)?))
+}
+
 /// The requested draft; `None` for the reference services.
 fn draft(arguments: &Init) -> anyhow::Result<Option<Draft>> {
     let chosen = draft_of_files(arguments)?;
     if let Some(draft) = chosen {
         return Ok(Some(draft));
     }
-    if let Some(Curl::Curl(line)) = &arguments.curl {
+    if let Some(ForeignLine::Curl(line)) = &arguments.line {
         if arguments.source.is_some() || arguments.command.is_some() {
             bail!(
                 "a command line of curl cannot be combined with a source or `--command`; leave one of them out"

@@ -1,5 +1,7 @@
 //! `weigh plan`: the first block exactly, and the rules for the rest.
 
+mod cache;
+
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -39,6 +41,10 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
         }
         Err(error) => printer.warning(format_args!("it cannot be run here as it is: {error}")),
         Ok(_) => {}
+    }
+    if let Some(requests) = arguments.stream {
+        cache::stream(&experiment, requests, &mut |text| printer.data(text))?;
+        return Ok(Exit::Fine);
     }
     let text = match arguments.format {
         Format::Text => fitted(&describe(&experiment), printer.columns()),
@@ -89,6 +95,7 @@ fn describe(experiment: &Experiment) -> String {
     for conditions in conditions(experiment) {
         let _ = writeln!(text, "point    {conditions}");
     }
+    text.push_str(&cache::described(experiment));
     if let Some(spec) = &experiment.capacity {
         text.push_str(&capacity(spec));
     }

@@ -16,6 +16,7 @@ mod support;
 mod batches;
 mod beside;
 mod cache;
+mod cache_model;
 mod calibrate;
 mod calls;
 mod capacity;

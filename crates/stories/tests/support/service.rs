@@ -52,20 +52,31 @@ fn manifest(name: &str) -> (PathBuf, Manifest) {
 impl Service {
     /// Starts a service that uses this protocol in plain text.
     pub fn start(name: &str, protocol: &str) -> Self {
-        Self::start_with(name, protocol, None)
+        Self::start_with(name, protocol, None, &[])
+    }
+
+    /// Like [`Self::start`], with variables of the contract.
+    pub fn start_set(name: &str, protocol: &str, settings: &[(&str, &str)]) -> Self {
+        Self::start_with(name, protocol, None, settings)
     }
 
     /// Like [`Self::start`], with TLS.
     pub fn start_secured(name: &str, protocol: &str) -> Self {
-        Self::start_with(name, protocol, Some(Certificates::make().expect("certificates")))
+        Self::start_with(name, protocol, Some(Certificates::make().expect("certificates")), &[])
     }
 
-    fn start_with(name: &str, protocol: &str, certificates: Option<Certificates>) -> Self {
+    fn start_with(
+        name: &str,
+        protocol: &str,
+        certificates: Option<Certificates>,
+        settings: &[(&str, &str)],
+    ) -> Self {
         build(name);
         let (folder, manifest) = manifest(name);
         let words = &manifest.start.command;
         let mut command = Command::new(folder.join(&words[0]));
         command.args(&words[1..]).env("PORT", "0").env("PROTOCOL", protocol).env_remove("HOST");
+        command.envs(settings.iter().copied());
         command.envs(certificates.iter().flat_map(Certificates::environment));
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
         let mut line = String::new();

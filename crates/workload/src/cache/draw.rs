@@ -2,7 +2,7 @@
 //! same numbers in give the same numbers out.
 
 use rand::RngCore;
-use weighbridge_model::experiment::{FbTail, LengthLaw, Popularity};
+use weighbridge_model::experiment::{CacheSpec, FbTail, KEY_MOST, LengthLaw, Popularity, VALUE_MOST};
 
 /// Shares of values of 0 to 14 bytes in pool ETC at Facebook, and the parameters of the tail (Atikoglu et al., 2012).
 const FB_HEAD: [f64; 15] = [
@@ -25,6 +25,16 @@ pub(super) fn mixed(number: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// Bytes of the values of the key with this number.
+pub(super) fn value_length(spec: &CacheSpec, number: u64) -> u32 {
+    length(&spec.value, mixed(number ^ spec.seed << 1), 0, VALUE_MOST)
+}
+
+/// Bytes of the name of the key with this number.
+pub(super) fn key_length(spec: &CacheSpec, number: u64) -> u32 {
+    length(&spec.key, mixed(number ^ spec.seed << 1 ^ 1), spec.shortest_key(), KEY_MOST)
 }
 
 /// The length that a law gives to a number: the same number has always the same length.
@@ -128,6 +138,19 @@ impl Ranks {
                     .collect();
                 pieces.push(piece(keys, 1.0));
                 Self::Piecewise(pieces)
+            }
+        }
+    }
+
+    /// How often a rank is asked for, in proportion to the others.
+    pub fn weight(&self, rank: u32) -> f64 {
+        match self {
+            Self::Uniform(_) => 1.0,
+            Self::Zipf(zipf) => zipf.hat(f64::from(rank) + 1.0),
+            Self::Piecewise(pieces) => {
+                let at = pieces.partition_point(|piece| piece.end <= rank).min(pieces.len() - 1);
+                let before = at.checked_sub(1).map_or(0.0, |before| pieces[before].until);
+                (pieces[at].until - before) / f64::from(pieces[at].end - pieces[at].begin)
             }
         }
     }

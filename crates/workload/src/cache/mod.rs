@@ -4,9 +4,12 @@
 mod answers;
 mod draw;
 mod editions;
+mod forecast;
+mod model_cache;
 mod reply;
 mod requests;
 mod sessions;
+mod streamed;
 mod value;
 
 use std::sync::Arc;
@@ -19,9 +22,12 @@ use weighbridge_model::id::OperationId;
 use crate::bind::{Bind, Binding};
 use crate::stream::Mix;
 use crate::{Workload, WorkloadError};
+pub use forecast::{CacheForecast, ExpectedHits};
+pub use model_cache::{ModelCache, Put};
 use reply::Carrier;
 use requests::Requests;
 pub(crate) use sessions::{Cache, CacheSessions};
+pub use streamed::{CacheStream, StreamedRequest};
 
 impl Bind for CacheSpec {
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError> {
@@ -42,7 +48,16 @@ impl Bind for CacheSpec {
         let emptying = requests.emptying(binding)?;
         let mix = Mix::even(entries.len());
         let plain = binding.plain(entries, mix, Equality::Status);
-        Ok(Workload { cache: Some(Arc::new(Cache::new(self, carrier, requests, emptying))), ..plain })
+        let cache = Cache::new(self, carrier, requests).emptied_by(emptying);
+        Ok(Workload { cache: Some(Arc::new(cache)), ..plain })
+    }
+
+    fn forecast(&self) -> Option<CacheForecast> {
+        Some(CacheForecast::new(self, false))
+    }
+
+    fn streamed(&self, substream: u64) -> Option<CacheStream> {
+        Some(CacheStream::new(self, substream))
     }
 }
 

@@ -15,13 +15,13 @@ use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, FollowUp, Later, LongerTime, Reply, RequestId, Sessions, Step};
 use weighbridge_load::template::RequestBuffer;
 use weighbridge_load::think::time_at;
-use weighbridge_model::experiment::{CacheOperation, CacheSpec, CacheStart, KEY_MOST, VALUE_MOST};
+use weighbridge_model::experiment::{CacheOperation, CacheSpec, CacheStart};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use super::draw::{Ranks, Scatter, below, length, mixed, unit};
+use super::draw::{Ranks, Scatter, below, key_length, unit, value_length};
 use super::editions::{Cause, Editions, PlacedKey, Sent, WriteEnd, Wrong};
 use super::reply::{Carrier, ReplyMeaning, ValueReply};
 use super::requests::{KeyedValue, Requests};
@@ -40,7 +40,8 @@ pub(crate) struct Cache {
     spec: CacheSpec,
     carrier: Carrier,
     requests: Requests,
-    emptying: Rendered,
+    /// `None` where nothing is sent.
+    emptying: Option<Rendered>,
     block: LetterBlock,
     editions: Editions,
     mix: Mix,
@@ -71,12 +72,12 @@ struct RequestedKey {
 }
 
 impl Cache {
-    pub(super) fn new(spec: &CacheSpec, carrier: Carrier, requests: Requests, emptying: Rendered) -> Self {
+    pub(super) fn new(spec: &CacheSpec, carrier: Carrier, requests: Requests) -> Self {
         let operations = spec.mixed();
         Self {
             carrier,
             requests,
-            emptying,
+            emptying: None,
             block: LetterBlock::new(),
             editions: Editions::new(spec.keys, spec.fresh.get() > 0.0),
             mix: Mix::weighted(operations.iter().map(|operation| spec.mix.weight(*operation))),
@@ -102,8 +103,12 @@ impl Cache {
         }
     }
 
-    pub fn emptying_request(&self) -> &Rendered {
-        &self.emptying
+    pub(super) fn emptied_by(self, request: Rendered) -> Self {
+        Self { emptying: Some(request), ..self }
+    }
+
+    pub fn emptying_request(&self) -> Option<&Rendered> {
+        self.emptying.as_ref()
     }
 
     /// The server has been emptied.
@@ -157,14 +162,13 @@ impl Cache {
     }
 
     fn value_length(&self, number: u64) -> usize {
-        length(&self.spec.value, mixed(number ^ self.spec.seed << 1), 0, VALUE_MOST) as usize
+        value_length(&self.spec, number) as usize
     }
 
     /// Writes a key's name: a letter that says whether it is ever stored, and its number after as many zeros as its length
     /// needs.
     fn name_key(&self, key: &RequestedKey, into: &mut Vec<u8>) {
-        let law = mixed(key.number ^ self.spec.seed << 1 ^ 1);
-        let length = length(&self.spec.key, law, self.spec.shortest_key(), KEY_MOST) as usize;
+        let length = key_length(&self.spec, key.number) as usize;
         into.clear();
         into.resize(length, b'0');
         into[0] = if key.is_absent { b'n' } else { b'k' };
@@ -206,6 +210,12 @@ impl CacheSessions {
         let failures = FailureLog::default();
         let [random, delays] = [0, DELAYS].map(ChaCha8Rng::seed_from_u64);
         Self { cache, random, delays, slots: Vec::new(), failures }
+    }
+
+    /// Operation, key and bytes of the key's value of what was asked last on a slot.
+    pub(super) fn asked(&mut self, slot: u32) -> (CacheOperation, &[u8], usize) {
+        let check = self.slots[slot as usize].check.inner();
+        (check.operation, &check.name, check.length)
     }
 
     fn begin(&mut self, slot: u32, operation: CacheOperation, key: RequestedKey) -> RequestId {

@@ -1,4 +1,4 @@
-//! redis-server and memcached on free ports and Unix sockets, for tests. They end when their value is dropped.
+//! Redis, Valkey and memcached on free ports and Unix sockets, for tests. They end when their value is dropped.
 
 // Each test binary uses a part of it.
 #![allow(dead_code)]
@@ -26,7 +26,16 @@ pub struct Server {
 
 /// Redis, listening on TCP and on a Unix socket; `more` are further options.
 pub fn redis(more: &[&str]) -> Server {
-    start("redis-server", true, &|port, socket| {
+    resp_server("redis-server", more)
+}
+
+/// Valkey, the same way.
+pub fn valkey(more: &[&str]) -> Server {
+    resp_server("valkey-server", more)
+}
+
+fn resp_server(program: &str, more: &[&str]) -> Server {
+    start(program, true, &|port, socket| {
         let port = port.to_string();
         let mut options = vec!["--port", &port, "--bind", "127.0.0.1", "--save", "", "--unixsocket", socket];
         options.extend(more);
@@ -63,7 +72,7 @@ fn start(program: &str, unix: bool, options: &dyn Fn(u16, &str) -> Vec<String>) 
             .spawn()
             .unwrap_or_else(|error| panic!("`{program}`: {error}; scripts/setup installs it"));
         let mut server = Server { child, address, socket, _folder: folder };
-        if server.is_up(unix, !unix || program == "redis-server") {
+        if server.is_up(unix, !unix || program != "memcached") {
             return server;
         }
     }

@@ -50,6 +50,7 @@ macro_rules! replays {
 }
 
 replays!(
+    cache_tool_line,
     control_messages,
     curl_line,
     direct_answer,

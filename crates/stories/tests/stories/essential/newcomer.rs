@@ -388,7 +388,9 @@ fn what_init_writes_can_be_planned_and_is_never_written_over_unasked() {
         "http://h:1/a",
     ];
     world.write("body", "a=1");
-    let sources: [(&[&str], &str); 8] = [
+    let mutilate = "mutilate -s 127.0.0.1 -K fb_key -V fb_value --search=99:1000";
+    let memtier = ["init", "--force", "memtier", "-P", "memcache_text", "-p", "11211", "--key-maximum=500"];
+    let sources: [(&[&str], &str); 10] = [
         (&["init"], "service = \"rust\""),
         (&["init", "http://127.0.0.1:8080/a", "--force"], "url = \"http://127.0.0.1:8080/\""),
         (&["init", "--force", "--command", "./serve", "/a"], "ready = \"port\""),
@@ -397,6 +399,8 @@ fn what_init_writes_can_be_planned_and_is_never_written_over_unasked() {
         (&["init", &har, "--origin", "https://shop.example.org", "--force"], "name = \"POST /login\""),
         (&["init", "--har", &har, "--origin", "shop.example.org", "--force"], "name = \"GET /logo.svg\""),
         (&["init", "--force", &api, "--methods", "get,post"], "name = \"addItem\""),
+        (&["init", "--force", mutilate], "objective = \"p99 < 1000 us\""),
+        (&memtier, "url = \"memcached://localhost:11211\""),
     ];
     for (arguments, part) in sources {
         let ended = world.weigh(arguments).end();
@@ -425,6 +429,8 @@ fn what_init_writes_can_be_planned_and_is_never_written_over_unasked() {
         (&["init", "ftp://h/"], &["scheme `ftp` is not supported"]),
         (&["init", &har], &["requests went to 2 origins; choose one with `--origin`"]),
         (&["init", "curl", "-F", "a=b", "http://h/"], &["word 2: `-F` cannot be taken over"]),
+        (&["init", "mutilate", "-s", "h", "-a", "other"], &["`-a`: there are no agents here"]),
+        (&["init", "memtier_benchmark --cluster-mode"], &["`--cluster-mode`: clusters and replicas"]),
         (&["init", "server.json"], &["could not read `server.json`"]),
         (&["init", &api, "--origin", "http://h"], &["`--origin` belongs to a recording"]),
         (&["init", "--command", "./s", "items"], &["`items` is no path"]),
