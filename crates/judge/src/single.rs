@@ -494,7 +494,8 @@ mod tests {
         let Some(Withheld::Late { at_most, late: by }) = late.response.mean_withheld else {
             panic!("{late:?}")
         };
-        let near = |time: Nanoseconds, micros: f64| (time.as_nanos() as f64 / micros / 1e3 - 1.0).abs() < 0.01;
+        let near =
+            |time: Nanoseconds, micros: f64| (time.as_nanos() as f64 / micros / 1e3 - 1.0).abs() < 0.01;
         assert!(near(at_most, 300.0) && near(by, 201.0), "{late:?}");
         assert_eq!((late.response.mean, late.validity), (None, Validity::Valid));
         assert!(late.service.mean.is_some() && late.response.quantiles[1].1.is_ok());
