@@ -116,6 +116,11 @@ class Histogram:
             return sub << unit, 1 << unit
         return (sub + (1 << half)) << (order - 1 + unit), 1 << (order - 1 + unit)
 
+    def mean(self):
+        """Each value counts as the middle of its bucket, as in every HdrHistogram."""
+        middles = ((sum(self.bucket(index)) + self.bucket(index)[0], count) for index, count in self.counts.items())
+        return math.fsum(middle // 2 * count for middle, count in middles) / self.total
+
     def quantile(self, q):
         """Nearest rank; the highest value of the bucket that holds it, as every HdrHistogram answers."""
         if self.total == 0:
@@ -499,6 +504,7 @@ class Table:
             (variant, operation): run.beside(point, variant, operation)
             for variant in range(1, len(run.variants)) for operation, _ in self.scopes
         }
+        self.late = {key: self.moved_by_lateness(*key) for key in self.sides}
         self.invalid = [self.is_invalid(variant) for variant in range(len(run.variants))]
         self.bound = [self.is_generator_bound(variant) for variant in range(len(run.variants))]
 
@@ -552,6 +558,8 @@ class Table:
                 self.conclude(row, [log for log, _ in pairs], [difference for _, difference in pairs])
         if self.invalid[0] or self.invalid[variant]:
             row["verdict"], row["effect"] = "invalid", None
+        elif quantity in self.late[0, operation] | self.late[variant, operation]:
+            row.update(difference=None, ratio=None, p=None, verdict="withheld", effect=None)
         elif quantity == "throughput" and (self.bound[0] or self.bound[variant]):
             row["verdict"], row["effect"] = "withheld", None
         return row
@@ -573,6 +581,8 @@ class Table:
         cells = self.sides[variant, operation]
         if not self.enough(cells, quantity, False):
             return None
+        if quantity in self.late[variant, operation] and not self.invalid[variant]:
+            return None
         if self.is_typical(quantity):
             column = f"{QUANTITIES[quantity][0]}_p50_ns"
             values = [median([p50 for _, p50 in cell.own(column)]) for cell in cells.values() if cell.own(column)]
@@ -588,18 +598,34 @@ class Table:
                 merged.add(histogram)
         return merged
 
+    def moved_by_lateness(self, variant, operation):
+        """Quantities of response times, and throughput of closed load, of whose rank the lag is above a tenth."""
+        tag = {"time": "lag", "point": str(self.point)}
+        lag = self.merged(variant, lambda cell: [t.logs[frozenset(tag.items())] for t in cell.trials])
+        response = Histogram()
+        for cell in self.sides[variant, operation].values():
+            response.add(cell.times["response"])
+        if not lag.total or not response.total:
+            return set()
+        moved = set()
+        for quantity, kind in QUANTITIES.items():
+            is_throughput = quantity == "throughput" and self.model == "closed"
+            if not (is_throughput or quantity.startswith("response_")):
+                continue
+            rank = None if is_throughput else kind[1]
+            late, time = [h.mean() if rank is None else h.quantile(rank) for h in (lag, response)]
+            if max(late, lag.quantile(0.99)) > LAG_FLOOR_NS and late > LAG_SHARE * math.floor(time):
+                moved.add(quantity)
+        return moved
+
     def is_invalid(self, variant):
-        """Nothing measured or answered, generator late, a window saturated, or requests never sent."""
+        """Nothing measured or answered, the headline moved by lateness, a window saturated, or requests never sent."""
         cells = self.sides[variant, None].values()
         if not cells or sum(cell.good() for cell in cells) == 0:
             return True
-        tag = {"time": "lag", "point": str(self.point)}
-        lag = self.merged(variant, lambda cell: [t.logs[frozenset(tag.items())] for t in cell.trials])
-        response = self.merged(variant, lambda cell: [cell.times["response"]])
-        late = lag.quantile(0.99) or 0.0
+        late = self.run.rules["headline"] in self.late[variant, None]
         saturated = any(w["end"] == "saturated" for cell in cells for w in cell.windows)
-        limit = max(LAG_FLOOR_NS, LAG_SHARE * (response.quantile(0.5) or math.inf))
-        return late > limit or saturated or any(cell.sum("not_sent") for cell in cells)
+        return late or saturated or any(cell.sum("not_sent") for cell in cells)
 
     def is_generator_bound(self, variant):
         cells = self.sides[variant, None].values()
