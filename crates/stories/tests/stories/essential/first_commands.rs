@@ -20,7 +20,6 @@ fn lines(ended: &Ended) -> usize {
 #[track_caller]
 fn assert_fits(typed: &str, ended: &Ended) {
     let count = lines(ended);
-    println!("weigh {typed}: {count} lines");
     assert!(count <= LINES, "`weigh {typed}` takes {count} lines: {ended}");
 }
 
