@@ -62,10 +62,10 @@ pub struct Arguments {
     #[command(subcommand)]
     pub verb: Verb,
     /// When to use colour; `NO_COLOR` and `CLICOLOR_FORCE` are obeyed.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, hide_short_help = true)]
     pub color: Color,
     /// Say nothing of progress: warnings, errors and the result only.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, hide_short_help = true)]
     pub quiet: bool,
 }
 
@@ -142,6 +142,8 @@ pub enum Verb {
 /// Arguments of `weigh capacity`.
 #[derive(Debug, Args)]
 pub struct Capacity {
+    /// What must be kept, such as `p99 < 10ms and errors < 0.1%`.
+    ///
     /// What must be kept, such as `p99 < 10ms and errors < 0.1%`; repeat for several, each with a capacity of its own.
     /// Statistics: mean, p50, p90, p95, p99, p99.9 of response times (or `service p99`), and errors.
     #[arg(short = 'O', long = "objective", visible_alias = "slo", value_name = "OBJECTIVE")]
@@ -153,17 +155,19 @@ pub struct Capacity {
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub to: Option<PerSecond>,
     /// Further rates below the capacity, for the curve.
-    #[arg(long, value_name = "COUNT", conflicts_with = "rates")]
+    #[arg(long, value_name = "COUNT", conflicts_with = "rates", hide_short_help = true)]
     pub curve: Option<u32>,
     /// Measure just these rates, comma-separated, instead of searching.
-    #[arg(long, value_delimiter = ',', value_name = "RATE", conflicts_with_all = ["from", "to"])]
+    #[arg(long, value_delimiter = ',', value_name = "RATE", conflicts_with_all = ["from", "to"], hide_short_help = true)]
     pub rates: Vec<PerSecond>,
     /// Measure until the interval of the ratio is this narrow on either side, up to 30 blocks.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", hide_short_help = true)]
     pub until: Option<Ratio>,
     /// Time in all [default: 300s, or the file's].
     #[arg(long, value_name = "TIME")]
     pub budget: Option<Nanoseconds>,
+    /// An answer within minutes, labelled quick.
+    ///
     /// 4 blocks, short warm-up and a small budget; the result is labelled quick.
     #[arg(long)]
     pub quick: bool,
@@ -175,11 +179,11 @@ pub struct Capacity {
 /// Where and how to print.
 #[derive(Debug, Clone, Args)]
 pub struct Output {
-    /// Format of what is printed: text, json, csv, markdown.
+    /// Text, json, csv or markdown.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::Format,
     /// Write it to this file instead of stdout.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", hide_short_help = true)]
     pub output: Option<PathBuf>,
 }
 
@@ -193,14 +197,23 @@ pub struct Verification {
 
 /// Arguments of `weigh run`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "Examples:
+  weigh run quickstart --quick
+  weigh run experiment.toml --fail-if 'p50 > +2%'
+  weigh run --command './old {port}' --command './new {port}' --url-path /items
+  weigh run --revisions main,HEAD --build make --command './server {port}'",
+    after_long_help = "Examples:
   weigh run suites/quickstart.toml
   weigh run experiment.toml --quick --format json
   weigh run --resume runs/20260101-120000-pong
   weigh run --command './old --port {port}' --command './new --port {port}' --url-path /items
   weigh run --revisions main,HEAD --build make --command './server --port {port}' --url-path /items
-  weigh run experiment.toml --revisions main,worktree --build make")]
+  weigh run experiment.toml --revisions main,worktree --build make"
+)]
 pub struct Run {
+    /// A file, a folder of files, or one that `weigh suites` lists.
+    ///
     /// Experiment file, `-` for stdin, or a folder of experiments; or one that `weigh suites` lists.
     #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["resume", "commands", "revisions"])]
     pub experiment: Option<PathBuf>,
@@ -208,32 +221,40 @@ pub struct Run {
     #[command(flatten)]
     pub revisions: Revisions,
     /// Folder for run folders.
-    #[arg(long, default_value = "runs", value_name = "DIR")]
+    #[arg(long, default_value = "runs", value_name = "DIR", hide_short_help = true)]
     pub out: PathBuf,
+    /// An answer within minutes, labelled quick.
+    ///
     /// 4 blocks, short warm-up and a small budget; the result is labelled quick.
     #[arg(long)]
     pub quick: bool,
+    /// Time for it, instead of the file's.
+    ///
     /// Time for each experiment, instead of its `plan.budget`.
     #[arg(long, value_name = "TIME")]
     pub budget: Option<Nanoseconds>,
     /// Only these variants, comma-separated; the first named is the baseline.
-    #[arg(long, value_delimiter = ',', value_name = "VARIANT")]
+    #[arg(long, value_delimiter = ',', value_name = "VARIANT", hide_short_help = true)]
     pub only: Vec<String>,
     /// A word to find the run by later, such as `machine=m3.large`; repeat for several. Goes before the file's.
-    #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = weighbridge_model::tags::parse)]
+    #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = weighbridge_model::tags::parse, hide_short_help = true)]
     pub tags: Vec<(String, String)>,
     /// Go on with an interrupted run.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "tags", "revisions"])]
+    #[arg(long, value_name = "RUN", hide_short_help = true, conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "tags", "revisions"])]
     pub resume: Option<PathBuf>,
+    /// Exit code 1 when shown, such as `p50 > +2%`.
+    ///
     /// Fail (exit code 1) when this is shown to hold, such as `p50 > +2%`; added to the file's gates.
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
     /// Pass only when this is shown to hold; added to the file's gates.
-    #[arg(long, value_name = "CONDITION")]
+    #[arg(long, value_name = "CONDITION", hide_short_help = true)]
     pub require: Vec<String>,
     /// Allow closed load, and rates above 1,000/s, against an address that is neither loopback nor private.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub allow_remote: bool,
+    /// Print every quantity and note.
+    ///
     /// Print every quantity, operation and note of a comparison, not only what is asked most.
     #[arg(long)]
     pub details: bool,
@@ -387,9 +408,12 @@ impl RunsFolder {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   weigh suites
-  weigh run quickstart
+  weigh suites pingpong
   weigh run pingpong/languages --quick")]
 pub struct Suites {
+    /// Print the whole questions of these, each a name or a folder; without any, a line of each.
+    #[arg(value_name = "SUITE")]
+    pub names: Vec<String>,
     /// Format: text or json.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::Format,
@@ -438,6 +462,9 @@ pub struct Doctor {
     /// With --clean: only say what would be removed.
     #[arg(long, requires = "clean")]
     pub dry_run: bool,
+    /// Print everything that was looked at, also what is fine.
+    #[arg(long, conflicts_with = "clean")]
+    pub details: bool,
     /// Format: text or json.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::Format,

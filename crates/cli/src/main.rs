@@ -15,7 +15,7 @@ mod verb;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::{Arguments, Color, Verb};
 use crate::exit::Exit;
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     if verb::completions::answered() {
         return ExitCode::SUCCESS;
     }
-    let arguments = match Arguments::try_parse() {
+    let arguments = match parse() {
         Ok(arguments) => arguments,
         Err(error) => return misunderstood(error),
     };
@@ -38,6 +38,18 @@ fn main() -> ExitCode {
         Exit::CouldNot
     });
     ExitCode::from(exit as u8)
+}
+
+/// What a newcomer sees of all verbs: at most a screen. `--help` has the whole list.
+const OVERVIEW: &str = include_str!("overview.txt");
+
+fn parse() -> Result<Arguments, clap::Error> {
+    let mut command = Arguments::command();
+    if !std::env::args().any(|word| word == "--help") {
+        command = command.override_help(OVERVIEW);
+    }
+    let mut matches = command.clone().try_get_matches()?;
+    Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// Help and version, or what was wrong with the command line.
@@ -83,5 +95,20 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Man(arguments) => verb::man::run(&arguments, printer),
         Verb::Guardian => verb::guardian::run(),
         Verb::Frames(arguments) => verb::frames::run(&arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_overview_names_every_verb_within_a_screen() {
+        let command = Arguments::command();
+        let words: Vec<&str> = OVERVIEW.split(|c: char| !c.is_ascii_lowercase()).collect();
+        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            assert!(words.contains(&verb.get_name()), "{}", verb.get_name());
+        }
+        assert!(OVERVIEW.lines().count() <= 24 && OVERVIEW.lines().all(|line| line.len() <= 80));
     }
 }

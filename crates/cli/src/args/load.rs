@@ -15,9 +15,9 @@ use super::{Grpc, IdleCores, Output, Wait};
     after_help = "Examples:
   weigh load http://127.0.0.1:8080/
   weigh load -c 16 -d 30s -r 5000 http://127.0.0.1:8080/
-  weigh load old=http://127.0.0.1:8080/ new=http://127.0.0.1:8081/   # the second against the first
+  weigh load old=http://127.0.0.1:8080/ new=http://127.0.0.1:8081/
 
-`--help` has all options; docs/OTHER-TOOLS.md what flags of wrk, oha, hey, ab, k6, ghz and memtier are here.",
+`--help` has all options: bodies, arrivals, gRPC, Redis, TLS, gates, formats …",
     after_long_help = "Examples:
   weigh load http://127.0.0.1:8080/
   weigh load -c 16 -d 30s -r 5000 http://127.0.0.1:8080/
@@ -31,24 +31,32 @@ use super::{Grpc, IdleCores, Output, Wait};
   weigh load memcached://127.0.0.1 -X 'get k'"
 )]
 pub struct Load {
+    /// One URL: load on it. Several: each against the first, with verdicts.
+    ///
     /// `http://`, `grpc://`, `redis://` or `memcached://`; over TLS `https://`, `grpcs://` or `rediss://`. One URL: closed or open load on it. Two or more: alternated in short windows, the first is the baseline; `old=URL new=URL` names them.
-    #[arg(required = true, value_name = "URL")]
+    #[arg(required = true, value_name = "URL", hide_short_help = true)]
     pub urls: Vec<String>,
+    /// Connections [default: 1; with --rate 16].
+    ///
     /// Connections [default: 1; where requests or sessions arrive 16].
-    #[arg(short, long, short_alias = 'u', aliases = ["concurrency", "clients", "vus"],
+    #[arg(short, long, value_name = "COUNT", short_alias = 'u', aliases = ["concurrency", "clients", "vus"],
         value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub connections: Option<u32>,
     /// Threads, each with its share of the connections.
-    #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(short, long, value_name = "COUNT", hide_short_help = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: u32,
+    /// How long: `30`, `30s`, `1m30s` [default: 10s].
+    ///
     /// How long to send (one URL), or measured time in all (several): `30s`, `1m30s`, seconds without a unit
     /// [default: 10s; of steps, a ramp or a trace once through].
-    #[arg(short, long, short_alias = 'z', aliases = ["test-time", "time"], conflicts_with = "requests",
+    #[arg(short, long, value_name = "TIME", short_alias = 'z', aliases = ["test-time", "time"], conflicts_with = "requests",
         allow_hyphen_values = true, value_parser = seconds)]
     pub duration: Option<Nanoseconds>,
     /// How many requests to send in all.
-    #[arg(short = 'n', long, aliases = ["total", "iterations"], value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "COUNT", aliases = ["total", "iterations"], value_parser = clap::value_parser!(u64).range(1..))]
     pub requests: Option<u64>,
+    /// Open load: requests due per second, such as `5000`.
+    ///
     /// Open load: requests due per second, such as `5000` or `20k/s`. Without it the load is closed.
     #[arg(short, long, short_alias = 'R', aliases = ["rps", "qps"], allow_hyphen_values = true)]
     pub rate: Option<PerSecond>,
@@ -57,17 +65,27 @@ pub struct Load {
     pub allow_remote: bool,
     /// One of several kinds of request, `[WEIGHT] METHOD PATH`, such as `9 GET /items/1`; once for each. PATH is added
     /// to the URL's; a body goes with POST, PUT and PATCH.
-    #[arg(long = "mix", value_name = "REQUEST", conflicts_with = "method", help_heading = "Request")]
+    #[arg(
+        long = "mix",
+        value_name = "REQUEST",
+        conflicts_with = "method",
+        help_heading = "Request",
+        hide_short_help = true
+    )]
     pub mix: Vec<String>,
     /// Method [default: GET; with a body POST].
     #[arg(short, long, help_heading = "Request")]
     pub method: Option<String>,
+    /// Header, `Name: value`.
+    ///
     /// Header, `Name: value`; a value `env:NAME` is read from the environment.
     #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = "Request")]
     pub headers: Vec<String>,
     /// Body of each request; `@FILE` is the content of a file.
-    #[arg(long, conflicts_with = "body_file", help_heading = "Request")]
+    #[arg(long, conflicts_with = "body_file", help_heading = "Request", hide_short_help = true)]
     pub body: Option<String>,
+    /// Body in JSON; `@FILE` is the content of a file.
+    ///
     /// Body in JSON, with its `Content-Type` and `Accept`; `@FILE` is the content of a file.
     #[arg(long, value_name = "JSON", conflicts_with_all = ["body", "body_file"], help_heading = "Request")]
     pub json: Option<String>,
@@ -75,11 +93,17 @@ pub struct Load {
     #[arg(long, short_alias = 'D', value_name = "FILE", help_heading = "Request", hide_short_help = true)]
     pub body_file: Option<PathBuf>,
     /// After this a request has failed.
-    #[arg(long, default_value = "10s", allow_hyphen_values = true, value_parser = seconds, help_heading = "Request")]
+    #[arg(long, default_value = "10s", allow_hyphen_values = true, value_parser = seconds, help_heading = "Request", hide_short_help = true)]
     pub timeout: Nanoseconds,
     /// Rate over time instead of --rate: `steps:1000/s for 10s, 2000/s for 10s`, `ramp:1000/s..5000/s over 30s`,
     /// `sine:3000/s +- 1000/s every 10s` or `burst:1000/s..5000/s for 200ms every 2s`. Over, it starts again.
-    #[arg(long, value_name = "PROFILE", conflicts_with = "rate", help_heading = "Arrivals")]
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        conflicts_with = "rate",
+        help_heading = "Arrivals",
+        hide_short_help = true
+    )]
     pub profile: Option<Profile>,
     /// Open load: arrival times from a file, one a line in seconds, instead of --rate; over, they start again. Behind a
     /// comma a line may name the operation that is sent then: `1.25,GET /a`.
@@ -95,7 +119,7 @@ pub struct Load {
     #[arg(long, value_name = "LENGTH", help_heading = "Arrivals", hide_short_help = true)]
     pub length: Option<SessionLength>,
     /// Law of the gaps between arrivals [default: poisson; with --jitter jitter].
-    #[arg(long, value_enum, help_heading = "Arrivals")]
+    #[arg(long, value_enum, help_heading = "Arrivals", hide_short_help = true)]
     pub arrivals: Option<ArrivalLaw>,
     /// Equal gaps, and each arrival moved by up to this share of a gap to either side, at most 50%.
     #[arg(
@@ -121,16 +145,16 @@ pub struct Load {
         value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Connections", hide_short_help = true)]
     pub churn: Option<u32>,
     /// Requests outstanding per connection (pipelining).
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Connections")]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Connections", hide_short_help = true)]
     pub pipeline: u32,
     /// HTTP/2 by prior knowledge instead of HTTP/1.1.
-    #[arg(long, help_heading = "Connections")]
+    #[arg(long, help_heading = "Connections", hide_short_help = true)]
     pub http2: bool,
     /// Requests outstanding per connection (streams of HTTP/2 and gRPC).
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Connections", hide_short_help = true)]
     pub streams: Option<u32>,
     /// A new connection for each request.
-    #[arg(long, alias = "disable-keepalive", help_heading = "Connections")]
+    #[arg(long, alias = "disable-keepalive", help_heading = "Connections", hide_short_help = true)]
     pub no_keepalive: bool,
     /// Connect to this address instead of the URL's, `host:port`.
     #[arg(long, value_name = "ADDRESS", help_heading = "Connections", hide_short_help = true)]
@@ -145,7 +169,13 @@ pub struct Load {
     )]
     pub unix: Option<PathBuf>,
     /// Command for `redis://`, `rediss://` or `memcached://`, words quoted as for `redis-cli`; repeated: drawn with equal shares. `-X POST` is the method of an HTTP request.
-    #[arg(short = 'X', long = "command", value_name = "COMMAND", help_heading = "Redis and memcached")]
+    #[arg(
+        short = 'X',
+        long = "command",
+        value_name = "COMMAND",
+        help_heading = "Redis and memcached",
+        hide_short_help = true
+    )]
     pub commands: Vec<String>,
     /// Version of Redis' protocol; 3 is chosen by `HELLO 3`.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=3), help_heading = "Redis and memcached", hide_short_help = true)]
@@ -168,7 +198,7 @@ pub struct Load {
     #[arg(long, conflicts_with = "unix", help_heading = "Measurement", hide_short_help = true)]
     pub kernel_timestamps: bool,
     /// Time of load before measuring [default: none for one URL, 200ms for several].
-    #[arg(long, value_parser = seconds, help_heading = "Measurement")]
+    #[arg(long, value_parser = seconds, help_heading = "Measurement", hide_short_help = true)]
     pub warmup: Option<Nanoseconds>,
     /// Seed of everything random.
     #[arg(long, default_value_t = 1, help_heading = "Measurement", hide_short_help = true)]
@@ -181,16 +211,16 @@ pub struct Load {
     pub out: PathBuf,
     /// Fail (exit code 1) when this is shown to hold, such as `p99 > 5ms`, `errors > 0`, or with several URLs
     /// `p50 > +2%`.
-    #[arg(long, value_name = "CONDITION", help_heading = "Result")]
+    #[arg(long, value_name = "CONDITION", help_heading = "Result", hide_short_help = true)]
     pub fail_if: Vec<String>,
     /// Pass only when this is shown to hold.
-    #[arg(long, value_name = "CONDITION", help_heading = "Result")]
+    #[arg(long, value_name = "CONDITION", help_heading = "Result", hide_short_help = true)]
     pub require: Vec<String>,
     /// One URL: percentiles from p50 to p99.999, a histogram of response times, and replies by status.
-    #[arg(short_alias = 'L', long, help_heading = "Result")]
+    #[arg(short_alias = 'L', long, help_heading = "Result", hide_short_help = true)]
     pub latency: bool,
     /// Print every quantity, operation and note of a comparison, not only what is asked most.
-    #[arg(long, help_heading = "Result")]
+    #[arg(long, help_heading = "Result", hide_short_help = true)]
     pub details: bool,
     /// Where and how to print.
     #[command(flatten)]
@@ -209,10 +239,10 @@ pub struct Load {
 #[command(next_help_heading = "TLS")]
 pub struct TlsFlags {
     /// Accept any certificate.
-    #[arg(short = 'k', long, conflicts_with = "cacert")]
+    #[arg(short = 'k', long, conflicts_with = "cacert", hide_short_help = true)]
     pub insecure: bool,
     /// Trust the certificates in this file (PEM) instead of the system's.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub cacert: Option<String>,
     /// The client's certificate (PEM).
     #[arg(long, value_name = "FILE", hide_short_help = true)]

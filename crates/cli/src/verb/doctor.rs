@@ -1,5 +1,6 @@
 //! `weigh doctor`: what spoils measurements on this host, and what dead runs left behind.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -16,6 +17,9 @@ use crate::args::Doctor;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
+/// Lines of a terminal that nobody has made larger.
+const SCREEN: usize = 24;
+
 /// How long to watch the host: the kernel counts in ticks of 10 ms.
 const WATCH: Duration = Duration::from_millis(500);
 
@@ -30,12 +34,52 @@ fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     findings.push(calibration(kept(calibrations().as_deref())));
     let text = match arguments.format {
         Format::Json => serde_json::to_string_pretty(&findings)?,
-        Format::Text => lines(&findings, printer.style(), printer.columns()),
+        Format::Text if arguments.details => lines(&findings, printer.style(), printer.columns()),
+        Format::Text => short(findings.clone(), printer.style(), printer.columns()),
         other => bail!("`{other}` is not available for `doctor`; use `text` or `json`"),
     };
     printer.data(&text)?;
     let worst = findings.iter().map(|finding| finding.level).max();
     Ok(if worst == Some(Level::Problem) { Exit::Invalid } else { Exit::Fine })
+}
+
+/// What is not fine, the worst first, and the names of what is. Where that is more than a screen, notes are names too.
+fn short(mut findings: Vec<Finding>, style: Style, columns: usize) -> String {
+    findings.sort_by_key(|finding| Reverse(finding.level));
+    let shorter = |finding: &Finding| match is_list(finding) {
+        true => Finding { evidence: names_of_layers(&finding.evidence), remedy: None, ..finding.clone() },
+        false => finding.clone(),
+    };
+    let from = |least: Level| {
+        let told = findings.iter().filter(|finding| finding.level >= least);
+        let mut rows: Vec<String> = told.map(|finding| line(&shorter(finding), style, columns)).collect();
+        let lower = [Level::Note, Level::Fine].into_iter().filter(|level| *level < least);
+        rows.extend(lower.filter_map(|level| names(&findings, level, columns)));
+        rows.join("\n")
+    };
+    let text = from(Level::Note);
+    if text.lines().count() > SCREEN { from(Level::Warning) } else { text }
+}
+
+/// The names of the findings of one level, if there are any.
+fn names(findings: &[Finding], level: Level, columns: usize) -> Option<String> {
+    let shown = findings.iter().filter(|finding| {
+        finding.level == level && (level > Level::Fine || finding.subject.is_shown_when_fine())
+    });
+    let names: Vec<String> = shown.map(|finding| finding.subject.to_string()).collect();
+    let text = format!("{}; `--details` tells all", names.join(", "));
+    (!names.is_empty()).then(|| hanging(&format!("{:<8} ", word(level)), &text, columns))
+}
+
+/// How many layers can be run, and the names of those that cannot.
+fn names_of_layers(evidence: &str) -> String {
+    let (can, first) = match evidence.strip_prefix("not ") {
+        None => evidence.split_once("; not ").unwrap_or((evidence, "")),
+        Some(rest) => ("", rest),
+    };
+    let can = can.split(", ").filter(|name| !name.is_empty()).count();
+    let not: Vec<&str> = first.split("; not ").filter_map(|part| Some(part.split_once(": ")?.0)).collect();
+    format!("{can} can be run; not {}", not.join(", "))
 }
 
 fn lines(findings: &[Finding], style: Style, columns: usize) -> String {
@@ -50,11 +94,12 @@ fn lines(findings: &[Finding], style: Style, columns: usize) -> String {
 
 /// A finding in lines of the terminal's width, with the remedy below the evidence.
 fn line(finding: &Finding, style: Style, columns: usize) -> String {
-    let (word, tone) = match finding.level {
-        Level::Fine => ("fine", Tone::Secondary),
-        Level::Note => ("note", Tone::Plain),
-        Level::Warning => ("warning", Tone::Undecided),
-        Level::Problem => ("problem", Tone::Problem),
+    let word = word(finding.level);
+    let tone = match finding.level {
+        Level::Fine => Tone::Secondary,
+        Level::Note => Tone::Plain,
+        Level::Warning => Tone::Undecided,
+        Level::Problem => Tone::Problem,
     };
     let lead = format!("{word:<8} {:<19} ", finding.subject);
     let blank = " ".repeat(lead.chars().count());
@@ -72,14 +117,28 @@ fn line(finding: &Finding, style: Style, columns: usize) -> String {
     lines.join("\n")
 }
 
+fn word(level: Level) -> &'static str {
+    match level {
+        Level::Fine => "fine",
+        Level::Note => "note",
+        Level::Warning => "warning",
+        Level::Problem => "problem",
+    }
+}
+
 /// The layers that can run, and each that cannot; everything else is one part.
 fn parts(finding: &Finding) -> Vec<String> {
-    let all: Vec<&str> = finding.evidence.split("; not ").collect();
-    if finding.subject != Subject::Layers || all.len() < 3 {
+    if !is_list(finding) {
         return vec![finding.evidence.clone()];
     }
+    let all: Vec<&str> = finding.evidence.split("; not ").collect();
     let not = all[1..].iter().map(|part| format!("not {part}"));
     std::iter::once(all[0].to_owned()).chain(not).collect()
+}
+
+/// Whether it tells of several layers that cannot be run.
+fn is_list(finding: &Finding) -> bool {
+    finding.subject == Subject::Layers && finding.evidence.split("; not ").count() > 2
 }
 
 /// The finding about a calibration of this host that reports could quote.
@@ -246,6 +305,9 @@ mod tests {
         assert_eq!(row[2].trim_start(), "not sidecar:envoy: `envoy` is missing");
         assert!(row[3].contains("`weigh doctor --format json`"), "{row:?}");
         assert!(row.iter().all(|line| line.chars().count() <= 80), "{row:?}");
+        let short = short(findings, Style::Plain, 80);
+        assert!(short.contains("1 can be run; not wireguard, sidecar:envoy"), "{short}");
+        assert_eq!(names_of_layers("not veth: no right; not rate: no `tc`"), "0 can be run; not veth, rate");
     }
 
     #[test]
@@ -257,8 +319,11 @@ mod tests {
             let mut findings = diagnose(&seen);
             findings.push(calibration(kept));
             let printed = lines(&findings, Style::Plain, 80);
-            assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
-            assert_golden(name, &format!("{printed}\n"));
+            let short = short(findings, Style::Plain, 80);
+            for text in [&printed, &short] {
+                assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+            }
+            assert_golden(name, &format!("{printed}\n\nwithout `--details`:\n{short}\n"));
         }
     }
 }

@@ -44,7 +44,7 @@ pub fn run(arguments: &Services, printer: &Printer) -> anyhow::Result<Exit> {
         }
         ServicesAction::Demo { target, protocol } => demo::run(target, protocol.as_deref(), printer),
         ServicesAction::Stop => {
-            let arguments = Doctor { clean: true, dry_run: false, format: Format::Text };
+            let arguments = Doctor { clean: true, dry_run: false, details: false, format: Format::Text };
             super::doctor::run(&arguments, printer)
         }
     }

@@ -574,7 +574,7 @@ fn every_scheme_is_told() {
     let command = args::Arguments::command();
     let load = command.find_subcommand("load").expect("the verb");
     let help = load.get_arguments().find(|argument| argument.get_id() == "urls").expect("the argument");
-    let help = help.get_help().expect("it says something").to_string();
+    let help = help.get_long_help().expect("it says something").to_string();
     let page = section(&read("docs/CLI.md"), "## One URL, or several").to_owned();
     for scheme in ticked(&typed_schemes(|_| true)) {
         assert!(help.contains(&scheme), "`weigh load --help` says nothing of `{scheme}`: {help}");

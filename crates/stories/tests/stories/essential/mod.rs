@@ -6,6 +6,7 @@ mod defects;
 mod direct;
 mod division;
 mod docs;
+mod first_commands;
 mod habits;
 mod import;
 mod mistakes;
