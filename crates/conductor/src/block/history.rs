@@ -151,11 +151,11 @@ impl Block<'_, '_> {
 
     /// Empties every server that was started for this run, so that a point begins as the first one did.
     pub(super) fn empty_ours(&mut self, point: PointId, bound: &[BoundWorkload]) -> Result<(), Abort> {
-        for index in 0..self.variants.len() {
+        for (index, one) in bound.iter().enumerate() {
             let is_ours = !matches!(self.context.experiment.variants[index].target, Target::Url { .. });
-            if is_ours && bound[index].workload.emptying_request().is_some() {
+            if is_ours && one.workload.emptying_request().is_some() {
                 self.variants[index].thaw()?;
-                self.empty(point, index, &bound[index])?;
+                self.empty(point, index, one)?;
                 self.variants[index].freeze()?;
             }
         }

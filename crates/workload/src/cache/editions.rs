@@ -308,7 +308,10 @@ impl Editions {
             None => Cause::Compulsory,
             Some(state) if state.writes & REFILLING != 0 => Cause::UnderWay,
             Some(state) if state.newest == 0 || state.writes & EMPTIED != 0 => Cause::Compulsory,
-            Some(state) if (state.newest | sent.oldest) & DELETE != 0 => Cause::Invalidated,
+            Some(state) if state.newest & DELETE != 0 => Cause::Invalidated,
+            // Set again since it was deleted, but for want of room not stored.
+            Some(state) if state.writes & REFUSED != 0 => Cause::Capacity,
+            Some(_) if sent.oldest & DELETE != 0 => Cause::Invalidated,
             Some(_) => Cause::Capacity,
         }
     }
