@@ -7,7 +7,6 @@ use weighbridge_load::request::{RenderError, Request};
 use weighbridge_model::experiment::{Equality, LoadSpec, Protocol, expand_environment};
 use weighbridge_model::id::OperationId;
 
-use crate::cache::{CacheForecast, CacheStream};
 use crate::expect::Expect;
 use crate::stream::Mix;
 use crate::{Address, Entry, Given, Workload, WorkloadError};
@@ -22,16 +21,6 @@ pub(crate) trait Bind {
     /// What services read of it from the folder that `DATA` names. The same specification always gives the same files.
     fn service_data(&self) -> Vec<DataFile> {
         Vec::new()
-    }
-
-    /// What a cache should hold of it, and find; `None` if it asks for nothing that is cached.
-    fn forecast(&self) -> Option<CacheForecast> {
-        None
-    }
-
-    /// Its requests of a substream for other programs; `None` if they name no keys.
-    fn streamed(&self, _substream: u64) -> Option<CacheStream> {
-        None
     }
 }
 

@@ -189,13 +189,13 @@ pub fn service_data(spec: &WorkloadSpec) -> Vec<DataFile> {
 
 /// What a cache should hold of a workload, and find; `None` if it asks for nothing that is cached.
 pub fn cache_forecast(spec: &WorkloadSpec) -> Option<CacheForecast> {
-    each_workload!(spec, spec => spec.forecast())
+    each_workload!(spec, spec => cache::forecast(spec))
 }
 
 /// The requests of a workload for other programs: those that fill a cache, then those of a substream; `None` if they name
 /// no keys.
 pub fn cache_stream(spec: &WorkloadSpec, substream: u64) -> Option<CacheStream> {
-    each_workload!(spec, spec => spec.streamed(substream))
+    each_workload!(spec, spec => cache::streamed(spec, substream))
 }
 
 /// A specification bound to one variant.

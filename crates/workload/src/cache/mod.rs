@@ -12,6 +12,7 @@ mod sessions;
 mod streamed;
 mod value;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use weighbridge_load::keyed::KeyedDialect;
@@ -51,14 +52,16 @@ impl Bind for CacheSpec {
         let cache = Cache::new(self, carrier, requests).emptied_by(emptying);
         Ok(Workload { cache: Some(Arc::new(cache)), ..plain })
     }
+}
 
-    fn forecast(&self) -> Option<CacheForecast> {
-        Some(CacheForecast::new(self, false))
-    }
+/// What a cache should hold of a specification of a workload, and find; `None` if it is not this one's.
+pub(crate) fn forecast(spec: &dyn Any) -> Option<CacheForecast> {
+    spec.downcast_ref().map(|spec| CacheForecast::new(spec, false))
+}
 
-    fn streamed(&self, substream: u64) -> Option<CacheStream> {
-        Some(CacheStream::new(self, substream))
-    }
+/// The requests of a substream of a specification of a workload; `None` if it is not this one's.
+pub(crate) fn streamed(spec: &dyn Any, substream: u64) -> Option<CacheStream> {
+    spec.downcast_ref().map(|spec| CacheStream::new(spec, substream))
 }
 
 #[cfg(test)]
