@@ -56,7 +56,7 @@ impl Bind for CacheSpec {
 
 /// What a cache should hold of a specification of a workload, and find; `None` if it is not this one's.
 pub(crate) fn forecast(spec: &dyn Any) -> Option<CacheForecast> {
-    spec.downcast_ref().map(|spec| CacheForecast::new(spec, false))
+    spec.downcast_ref().map(|spec| CacheForecast::new(spec, spec.refill.is_some()))
 }
 
 /// The requests of a substream of a specification of a workload; `None` if it is not this one's.
