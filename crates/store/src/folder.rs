@@ -10,7 +10,7 @@ use weighbridge_model::plan::PlanFile;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{self, Detail, Summary};
 
-use crate::digest::Digests;
+use crate::digests::Digests;
 use crate::durable::{Durable, entries, read_file, read_regular};
 use crate::error::{NextStep, Problem, ReadError, WriteError};
 use crate::schema::{parse, parse_named, parse_versioned};

@@ -66,6 +66,7 @@ pub mod scrub;
 mod calibrations;
 mod counts;
 mod digest;
+mod digests;
 mod durable;
 mod events;
 mod folder;

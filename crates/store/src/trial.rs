@@ -10,7 +10,7 @@ use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::record::{RoleMemory, ServiceFacts, TrialRecord, Void};
 
 use crate::counts::{read_counts, write_counts};
-use crate::digest::sha256_hex;
+use crate::digests::sha256_hex;
 use crate::durable::read_file;
 use crate::error::{Problem, ReadError};
 use crate::histograms::{Series, read_histograms, write_histograms};

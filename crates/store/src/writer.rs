@@ -13,7 +13,7 @@ use weighbridge_model::plan::PlanFile;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
-use crate::digest::{Digests, sha256_hex};
+use crate::digests::{Digests, sha256_hex};
 use crate::durable::{Durable, read_file, sync_folder};
 use crate::error::{NextStep, ReadError, WriteError};
 use crate::events::EventLog;

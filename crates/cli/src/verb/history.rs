@@ -14,10 +14,10 @@ use crate::printer::Printer;
 
 pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
     let runs = RunFolder::list(arguments.folder.path())?;
-    let rows: Vec<Row<'_>> = runs.iter().map(Row::read).collect();
+    let rows: Vec<HistoryRow<'_>> = runs.iter().map(HistoryRow::read).collect();
     let text = match arguments.format {
         Format::Json => {
-            let row = |Row { run, ended }: &Row<'_>| {
+            let row = |HistoryRow { run, ended }: &HistoryRow<'_>| {
                 let summary = ended.as_ref().and_then(|ended| ended.as_ref().ok());
                 let damage = ended.as_ref().and_then(|ended| ended.as_ref().err());
                 json!({
@@ -47,20 +47,20 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-struct Row<'a> {
+struct HistoryRow<'a> {
     run: &'a RunFolder,
     /// Its summary, if it has ended.
     ended: Option<Result<Summary, ReadError>>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> HistoryRow<'a> {
     fn read(run: &'a RunFolder) -> Self {
         Self { run, ended: run.has_ended().then(|| run.summary()) }
     }
 }
 
 /// A run with its headlines, how to resume it, or what is wrong with it.
-fn entry(row: &Row<'_>, style: Style, columns: usize) -> String {
+fn entry(row: &HistoryRow<'_>, style: Style, columns: usize) -> String {
     let path = clean(&row.run.path().display().to_string());
     let said = |tone: Tone, text: &str| {
         format!("{path}\n{}\n", paint_lines(style, tone, &hanging_whole("  ", text, columns)))
@@ -120,7 +120,7 @@ mod tests {
         let runs = RunFolder::list(home.path()).expect("they are there");
         let printed = |style, columns: usize| {
             let name = home.path().display().to_string();
-            let entries = runs.iter().map(|run| entry(&Row::read(run), style, columns));
+            let entries = runs.iter().map(|run| entry(&HistoryRow::read(run), style, columns));
             entries.collect::<String>().replace(&name, "runs")
         };
         let wide = printed(Style::Plain, 1_000);
