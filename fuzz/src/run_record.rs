@@ -130,7 +130,7 @@ fn whole_run() -> &'static [(String, Vec<u8>)] {
         let home = scratch();
         let run = written(home.path(), &[sample()]);
         let trial = FILES.into_iter().chain(["trial.json"]).map(|name| format!("trials/000/{name}"));
-        ["run.json", "blocks/000.json"]
+        ["run.json", "digests.json", "blocks/000.json"]
             .map(str::to_owned)
             .into_iter()
             .chain(trial)

@@ -11,11 +11,9 @@ use clap::{Args, Subcommand, ValueEnum};
     subcommand_precedence_over_arg = true,
     disable_help_subcommand = true,
     after_help = "Examples:
-  weigh init http://127.0.0.1:8080/items
   weigh init http://127.0.0.1:8080/items http://127.0.0.1:8081/items
   weigh init --command './server --port {port}' /items
-  weigh init 'curl -X POST -d @order.json http://127.0.0.1:8080/orders'
-  weigh init session.har --origin https://shop.example.org --skip-assets",
+  weigh init 'curl -X POST -d @order.json http://127.0.0.1:8080/orders'",
     after_long_help = "Examples:
   weigh init http://127.0.0.1:8080/items
   weigh init http://127.0.0.1:8080/items http://127.0.0.1:8081/items
@@ -78,7 +76,7 @@ pub struct Init {
     #[arg(short, long, default_value = "experiment.toml", value_name = "FILE")]
     pub output: PathBuf,
     /// Write over an existing file.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub force: bool,
 }
 
@@ -97,10 +95,10 @@ pub enum ForeignLine {
     /// A command line of curl, as it is.
     #[command(disable_help_flag = true)]
     Curl(ForeignWords),
-    /// A command line of mutilate, as it is: an experiment over the workload `cache`.
+    /// A command line of mutilate: the workload `cache`.
     #[command(disable_help_flag = true)]
     Mutilate(ForeignWords),
-    /// A command line of memtier, as it is: an experiment over the workload `cache`.
+    /// A command line of memtier: the workload `cache`.
     #[command(disable_help_flag = true)]
     Memtier(ForeignWords),
 }

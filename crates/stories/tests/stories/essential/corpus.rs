@@ -76,6 +76,7 @@ replays!(
     quantity,
     resp_reply,
     run_record,
+    secrets,
     service_toml,
     shape,
     sidecar_counters,

@@ -68,8 +68,11 @@ fn what_is_measured_first_fits_a_screen() {
     measuring(|| {
         let world = World::new();
         let (one, other) = (Server::answering(GOOD), Server::answering(GOOD));
-        let programs = ["null", "delay 50us"].map(|law| format!("{WEIGH} probe {law} --port {{port}}"));
-        let [program, alternative] = &programs;
+        // Named as a newcomer's own programs are, and slower than the generator.
+        for (name, time) in [("one", "200us"), ("other", "300us")] {
+            world.script(name, &format!("exec '{WEIGH}' probe delay {time} --port \"$1\""));
+        }
+        let [program, alternative] = ["./one {port}", "./other {port}"];
         let urls = [one.url(), other.url()];
         for (typed, words) in [
             ("load URL", &["load", "-d", "1s", &urls[0]][..]),
