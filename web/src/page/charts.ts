@@ -208,8 +208,9 @@ export class Charts {
     slot.figure.hidden = description === null;
     slot.description = description ?? undefined;
     if (slot.description) {
-      const { title, subtitle, height } = slot.description;
-      slot.title.textContent = unbroken(title);
+      const { subtitle, height } = slot.description;
+      const title = unbroken(slot.description.title);
+      slot.title.textContent = title;
       slot.subtitle.textContent = unbroken(subtitle ?? "");
       slot.canvas.style.height = `${height}px`;
       slot.canvas.setAttribute("aria-label", `Chart: ${title}. Its figures are in the tables of this part.`);
