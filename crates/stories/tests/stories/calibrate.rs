@@ -92,7 +92,7 @@ fn a_variant_is_run_beside_copies_of_itself_and_later_runs_quote_it() {
         assert_eq!(quote["changed"], serde_json::json!([]));
         let page = fs::read_to_string(world.run_folder().join("report.html")).expect("a page");
         assert!(page.contains("This host, calibrated"), "the page quotes it too");
-        let doctor = world.weigh(&["doctor"]).end();
+        let doctor = world.weigh(&["doctor", "--details"]).end();
         assert!(doctor.stdout.contains("calibration"), "{doctor}");
         assert!(doctor.stdout.contains("with story"), "{doctor}");
     });
@@ -129,7 +129,7 @@ fn without_an_experiment_a_probe_of_our_own_is_made_slower() {
             assert!(planted["truth_ns"].as_f64() >= Some(50_000.0), "{planted}");
         }
         assert!(kept(&world).is_empty(), "nothing was to be kept");
-        let doctor = world.weigh(&["doctor"]).end();
+        let doctor = world.weigh(&["doctor", "--details"]).end();
         assert!(doctor.stdout.contains("run `weigh calibrate`"), "{doctor}");
     });
 }

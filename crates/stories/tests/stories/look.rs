@@ -155,7 +155,8 @@ fn look_at_the_end(world: &World, served: &Served<'_>, folder: &Path, name: &str
     );
     let overview = served.page(&format!("/run/{name}/"));
     assert!(overview.contains("Open the report") && overview.contains("export/csv/windows"), "{overview}");
-    assert!(!overview.contains("<script"), "only a run that goes on needs a script");
+    assert!(!overview.contains("EventSource"), "only a run that goes on is followed");
+    assert_eq!(overview.matches("<script").count(), 1, "the one that shows local times");
     assert_eq!(served.get(&format!("/run/{name}")).status, 303);
 
     let path = folder.canonicalize().unwrap();
