@@ -299,7 +299,7 @@ browserTest("charts over message size follow their bar, and a link to the view r
     await page.getByRole("combobox", { name: "panels" }).selectOption("each");
     assert.match((await titles(page))[1] ?? "", /against java/);
     before = (await drawn(page)) ?? "";
-    assert.match(before, /34\.0 µs \(rust\)/, "the response time is 4 µs more");
+    assert.match(before, /34\.0\sµs \(rust\)/, "the response time is 4 µs more");
     fragment = new URL(page.url()).hash;
     assert.match(fragment, /sizes=reference\.java/);
   });
