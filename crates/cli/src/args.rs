@@ -280,7 +280,7 @@ pub struct Plan {
     pub format: weighbridge_report::Format,
     /// Of the workload `cache`: print the sets that fill it and then N requests instead, in the seven columns of Twitter's
     /// traces, which simulators of caches read.
-    #[arg(long, value_name = "N", conflicts_with = "format")]
+    #[arg(long, value_name = "N", conflicts_with = "format", value_parser = clap::value_parser!(u64).range(1..))]
     pub stream: Option<u64>,
 }
 

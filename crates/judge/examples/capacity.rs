@@ -8,12 +8,14 @@
 
 #[path = "../tests/capacity_laws/mod.rs"]
 mod capacity_laws;
+mod threads;
 
 use std::io::{self, Write};
 
 use capacity_laws::Case;
 use capacity_laws::peers::{Runs, Tool};
 use capacity_laws::study::{OBJECTIVES, Outcome, SERVICES, STARTS, study, truth};
+use threads::simulated;
 
 /// Searches of one task of a thread.
 const CHUNK: u64 = 10;
@@ -37,8 +39,9 @@ fn main() -> io::Result<()> {
     for (name, service) in SERVICES.into_iter().filter(|(name, _)| name.contains(&wanted)) {
         for objective in OBJECTIVES {
             let case = Case { service, objective, starts: STARTS, blocks: 6 };
-            let outcome = shared_out(&case, runs);
-            writeln!(out, "| {name} | `{objective}` | {:.0}/s {}", truth(&case), row(&outcome))?;
+            let truth = truth(&case);
+            let outcome = simulated(runs, CHUNK, |runs| study(&case, truth, runs, &TOOLS), Outcome::merge);
+            writeln!(out, "| {name} | `{objective}` | {truth:.0}/s {}", row(&outcome))?;
             out.flush()?;
         }
     }
@@ -84,26 +87,4 @@ fn row(outcome: &Outcome) -> String {
     let ends: Vec<String> = outcome.ends.iter().map(|(end, count)| format!("{count} {end}")).collect();
     cells.push(ends.join(", "));
     format!("| {} |", cells.join(" | "))
-}
-
-/// Simulates on every core; the outcome does not depend on which thread does what.
-fn shared_out(case: &Case, runs: u64) -> Outcome {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let truth = truth(case);
-    let mine = |thread: u64| {
-        let mut outcome = Outcome::default();
-        for from in (thread * CHUNK..runs).step_by((threads * CHUNK) as usize) {
-            outcome.merge(&study(case, truth, from..(from + CHUNK).min(runs), &TOOLS));
-        }
-        outcome
-    };
-    std::thread::scope(|scope| {
-        let mine = &mine;
-        let workers: Vec<_> = (0..threads).map(|thread| scope.spawn(move || mine(thread))).collect();
-        let mut all = Outcome::default();
-        workers
-            .into_iter()
-            .for_each(|worker| all.merge(&worker.join().expect("a simulation does not panic")));
-        all
-    })
 }

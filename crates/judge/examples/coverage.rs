@@ -4,13 +4,17 @@
 //! by default 4000 and 10000 of every law. The same numbers give the same tables, on any machine and any
 //! number of cores.
 
+#[path = "../tests/common/mod.rs"]
+mod common;
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;
+mod threads;
 
 use std::io::{self, Write};
 
 use simulation::laws::{LAWS, Law, Shape, Truth};
 use simulation::{AT, Bootstrap, Look, Outcome, Share, simulate};
+use threads::simulated;
 
 /// Runs of one task of a thread.
 const CHUNK: u64 = 50;
@@ -37,7 +41,7 @@ fn main() -> io::Result<()> {
     }
     for law in laws().filter(|_| runs > 0) {
         let look = Look { blocks: 30, bootstrap: Bootstrap::Computed, flag_every: 10 };
-        let outcome = shared_out(law, Truth::Cost, runs, look);
+        let outcome = simulated(runs, CHUNK, |runs| simulate(law, Truth::Cost, runs, look), Outcome::merge);
         writeln!(out, "{}", coverage_row(law, &outcome, runs))?;
         out.flush()?;
     }
@@ -50,7 +54,7 @@ fn main() -> io::Result<()> {
     }
     for law in laws().filter(|law| same > 0 && law.shape == Shape::NearNormal) {
         let look = Look { blocks: 6, bootstrap: Bootstrap::LeftOut, flag_every: u64::MAX };
-        let outcome = shared_out(law, Truth::Same, same, look);
+        let outcome = simulated(same, CHUNK, |runs| simulate(law, Truth::Same, runs, look), Outcome::merge);
         let [fixed, stopped] = outcome.excludes_zero;
         let [verdict, verdict_stopped] = outcome.verdicts;
         let blocks = outcome.blocks as f64 / same as f64;
@@ -67,27 +71,6 @@ fn main() -> io::Result<()> {
         out.flush()?;
     }
     Ok(())
-}
-
-/// Simulates on every core; the outcome does not depend on which thread does what.
-fn shared_out(law: &Law, truth: Truth, runs: u64, look: Look) -> Outcome {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let mine = |thread: u64| {
-        let mut outcome = Outcome::default();
-        for from in (thread * CHUNK..runs).step_by((threads * CHUNK) as usize) {
-            outcome.merge(&simulate(law, truth, from..(from + CHUNK).min(runs), look));
-        }
-        outcome
-    };
-    std::thread::scope(|scope| {
-        let mine = &mine;
-        let workers: Vec<_> = (0..threads).map(|thread| scope.spawn(move || mine(thread))).collect();
-        let mut all = Outcome::default();
-        workers
-            .into_iter()
-            .for_each(|worker| all.merge(&worker.join().expect("a simulation does not panic")));
-        all
-    })
 }
 
 fn percent(share: Share) -> String {

@@ -3,13 +3,17 @@
 //! `cargo run --release -p weighbridge-judge --example shares -- [RUNS] [LOOKUPS A BLOCK]`, by default 4000 of each law
 //! and 2000. The same numbers give the same table, on any machine and any number of cores.
 
+#[path = "../tests/common/mod.rs"]
+mod common;
 #[path = "../tests/share_laws/mod.rs"]
 mod share_laws;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use share_laws::{AT, Held, LOOKUPS, Law, ODDS, Outcome, SHARES, SPREADS, simulate};
+use threads::simulated;
 
 /// Runs of one task of a thread.
 const CHUNK: u64 = 50;
@@ -30,7 +34,8 @@ fn main() -> io::Result<()> {
     for spread in SPREADS {
         for odds in ODDS {
             for share in SHARES {
-                let outcome = shared_out(&Law { share, odds, spread, lookups }, runs);
+                let law = Law { share, odds, spread, lookups };
+                let outcome = simulated(runs, CHUNK, |runs| simulate(&law, runs), Outcome::merge);
                 let mut cells =
                     vec![format!("{:.1} %", 100.0 * share), odds.to_string(), spread.name.to_owned()];
                 cells.extend(coverages(&outcome.difference));
@@ -48,25 +53,4 @@ fn main() -> io::Result<()> {
 
 fn coverages(held: &BTreeMap<usize, Held>) -> [String; AT.len()] {
     AT.map(|at| format!("{:.1} %", 100.0 * held[&at].get()))
-}
-
-/// Simulates on every core; the outcome does not depend on which thread does what.
-fn shared_out(law: &Law, runs: u64) -> Outcome {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let mine = |thread: u64| {
-        let mut outcome = Outcome::default();
-        for from in (thread * CHUNK..runs).step_by((threads * CHUNK) as usize) {
-            outcome.merge(&simulate(law, from..(from + CHUNK).min(runs)));
-        }
-        outcome
-    };
-    std::thread::scope(|scope| {
-        let mine = &mine;
-        let workers: Vec<_> = (0..threads).map(|thread| scope.spawn(move || mine(thread))).collect();
-        let mut all = Outcome::default();
-        workers
-            .into_iter()
-            .for_each(|worker| all.merge(&worker.join().expect("a simulation does not panic")));
-        all
-    })
 }

@@ -217,7 +217,7 @@ fn share_bound(quantity: Quantity, text: &str) -> Result<Bound, GateError> {
             bound: text.to_owned(),
             subject: quantity.label(),
             change: "`-1 pp`",
-            also: ", or a share such as `90 %`",
+            also: ", or a share from 0 to 100 %, such as `90 %`",
         }),
     }
 }
@@ -252,7 +252,10 @@ mod tests {
         assert_eq!(bound("reliability > +0.5pp"), Ok(Bound::Change(0.005)));
         for wrong in ["hit rate < -1 %", "hit rate < +2 %", "hit rate > 120 %", "hit rate > 5 ms"] {
             let error = bound(wrong).unwrap_err().to_string();
-            assert!(error.contains("`-1 pp`, or a share such as `90 %`"), "{wrong}: {error}");
+            assert!(
+                error.contains("`-1 pp`, or a share from 0 to 100 %, such as `90 %`"),
+                "{wrong}: {error}"
+            );
         }
         assert!(bound("p50 > 1 pp").is_err());
     }

@@ -9,18 +9,19 @@ mod shop;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use shop::Shop;
 use weighbridge_load::dial::SocketDial;
-use weighbridge_load::generator::{Generator, LoopOptions, WindowSpec};
+use weighbridge_load::generator::{Generator, LoopOptions, WindowReport, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, HttpSpec, LoadSpec, Protocol, WorkloadSpec};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::Tallies;
 use weighbridge_model::record::counts::Count;
+use weighbridge_model::record::{RequestRecord, Tallies};
 use weighbridge_workload::{Address, Given, Rows, UrlScheme, Workload};
 
 thread_local! {
@@ -55,6 +56,36 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// A generator's client of a workload.
+struct Client {
+    generator: Generator,
+    tallies: Tallies,
+}
+
+impl Client {
+    /// Connected twice.
+    fn new(workload: &Workload, server: SocketAddr, in_flight: u32) -> Self {
+        let dial = Box::new(SocketDial::to(VariantId(0), [server]));
+        let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
+        let timeout = Nanoseconds::from_secs(30);
+        let settings = Settings { connections: 2, in_flight, timeout, ..Settings::default() };
+        generator.attach(VariantId(0), settings, workload.framing(), workload.sessions());
+        generator.connect(VariantId(0)).expect("connects");
+        Self { generator, tallies: Tallies::default() }
+    }
+
+    /// How many allocations so many requests take, of which none fails.
+    fn window(&mut self, count: u64, samples: Option<&mut Vec<RequestRecord>>) -> (u64, WindowReport) {
+        let load = Load::Closed(Stop::Count(count));
+        let spec = WindowSpec { substream: 1, load, recording: Recording::Exact };
+        let before = ALLOCATIONS.get();
+        let report = self.generator.run(VariantId(0), &spec, &mut self.tallies, samples, None).expect("runs");
+        let after = ALLOCATIONS.get();
+        assert_eq!(report.figures.errors.total(), 0, "{:?}", report.failures);
+        (after - before, report)
+    }
+}
 
 const SHOP: &str = r#"
 [[variant]]
@@ -105,22 +136,8 @@ fn sessions_that_take_values_allocate_nothing_in_the_steady_state() {
             Given { environment: &|_| None, rows: &rows },
         )
         .expect("binds");
-        let dial = Box::new(SocketDial::to(VariantId(0), [server]));
-        let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
-        let settings =
-            Settings { connections: 2, timeout: Nanoseconds::from_secs(30), ..Settings::default() };
-        generator.attach(VariantId(0), settings, workload.framing(), workload.sessions());
-        generator.connect(VariantId(0)).expect("connects");
-        let mut tallies = Tallies::default();
-        let mut window = |count| {
-            let load = Load::Closed(Stop::Count(count));
-            let spec = WindowSpec { substream: 1, load, recording: Recording::Exact };
-            let before = ALLOCATIONS.get();
-            let report = generator.run(VariantId(0), &spec, &mut tallies, None, None).expect("runs");
-            let after = ALLOCATIONS.get();
-            assert_eq!(report.figures.errors.total(), 0, "{protocol:?}");
-            after - before
-        };
+        let mut client = Client::new(&workload, server, 1);
+        let mut window = |count| client.window(count, None).0;
         window(6_000);
         let short = window(600);
         let long = window(6_000);
@@ -144,27 +161,16 @@ fn sizes_over_a_range_and_their_samples_allocate_nothing_in_the_steady_state() {
         Address { authority: server.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
     let workload =
         Workload::new(&spec, &LoadSpec::default(), Protocol::HTTP1_JSON, &address, &|_| None).expect("binds");
-    let dial = Box::new(SocketDial::to(VariantId(0), [server]));
-    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
-    let settings = Settings { connections: 2, timeout: Nanoseconds::from_secs(30), ..Settings::default() };
-    generator.attach(VariantId(0), settings, workload.framing(), workload.sessions());
-    generator.connect(VariantId(0)).expect("connects");
-    let mut tallies = Tallies::default();
+    let mut client = Client::new(&workload, server, 1);
     let mut samples = Vec::with_capacity(10_000);
     let mut window = |count: u64| {
         samples.clear();
-        let load = Load::Closed(Stop::Count(count));
-        let spec = WindowSpec { substream: 1, load, recording: Recording::Exact };
-        let before = ALLOCATIONS.get();
-        let report =
-            generator.run(VariantId(0), &spec, &mut tallies, Some(&mut samples), None).expect("runs");
-        let after = ALLOCATIONS.get();
-        assert_eq!(report.figures.errors.total(), 0);
+        let (allocations, report) = client.window(count, Some(&mut samples));
         assert_eq!((samples.len() as u64, report.seen.len() as u64), (count, count));
         for (sample, seen) in samples.iter().zip(&report.seen) {
             assert_eq!((seen.status, seen.length), (Some(200), seen.size), "{sample:?}");
         }
-        after - before
+        allocations
     };
     window(3_000);
     let (short, long) = (window(300), window(3_000));
@@ -185,25 +191,10 @@ fn caches_are_asked_and_checked_without_allocating_in_the_steady_state() {
             Address { authority: server.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
         let workload =
             Workload::new(&spec, &LoadSpec::default(), protocol, &address, &|_| None).expect("binds");
-        let dial = Box::new(SocketDial::to(VariantId(0), [server]));
-        let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
-        let settings = Settings {
-            connections: 2,
-            in_flight: 4,
-            timeout: Nanoseconds::from_secs(30),
-            ..Settings::default()
-        };
-        generator.attach(VariantId(0), settings, workload.framing(), workload.sessions());
-        generator.connect(VariantId(0)).expect("connects");
-        let mut tallies = Tallies::default();
+        let mut client = Client::new(&workload, server, 4);
         let mut window = |count| {
-            let load = Load::Closed(Stop::Count(count));
-            let spec = WindowSpec { substream: 1, load, recording: Recording::Exact };
-            let before = ALLOCATIONS.get();
-            let report = generator.run(VariantId(0), &spec, &mut tallies, None, None).expect("runs");
-            let after = ALLOCATIONS.get();
-            assert_eq!(report.figures.errors.total(), 0, "{protocol:?}: {:?}", report.failures);
-            (after - before, report.figures.counts.expect("a cache counts"))
+            let (allocations, report) = client.window(count, None);
+            (allocations, report.figures.counts.expect("a cache counts"))
         };
         window(workload.fill());
         assert_eq!(workload.fill(), 0);

@@ -12,12 +12,14 @@ use weighbridge_judge::estimate::{Estimand, VariantSamples};
 use weighbridge_judge::question::Scope;
 use weighbridge_judge::records::{Records, WindowSelection};
 use weighbridge_judge::thresholds::LEVEL;
-use weighbridge_judge::{Blocks, Cores, Lifetime, Load, Placement, Point, Question, Run, Transport, Variant};
+use weighbridge_judge::{Blocks, Question};
 use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::id::{OperationId, PointId, VariantId};
-use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{OperationFigures, TrialRecord, WindowFigures, WindowRecord};
+
+use crate::common::{self, normal};
 
 pub const AT: [usize; 3] = [6, 10, 30];
 
@@ -211,50 +213,13 @@ pub fn trial(block: u32, variant: u16, hits: u64, lookups: u64) -> TrialRecord {
 }
 
 pub fn question() -> Question {
-    let variant = |name: &str| Variant {
-        name: name.to_owned(),
-        transport: Transport::Uncounted,
-        lifetime: Lifetime::Restarted,
-        relay: None,
-        stack: Default::default(),
-    };
+    // No second stage: every block's spread counts.
+    let blocks = Blocks { min: 30, max: 30 };
     Question {
-        run: Run::default(),
         headline: Quantity::HitRate,
-        margin: Ratio::new(0.02),
-        share_margin: Ratio::new(0.01),
-        gated: Vec::new(),
-        until: None,
-        // No second stage: every block's spread counts.
-        blocks: Blocks { min: 30, max: 30 },
-        variants: vec![variant("baseline"), variant("variant")],
-        points: vec![Point {
-            label: Default::default(),
-            load: Load::Closed,
-            slots: 1,
-            own_slots: Vec::new(),
-            operations: vec!["get".to_owned()],
-        }],
-        cores: Cores { service: Some(1), placement: Placement::Apart },
-        idle: None,
-        guides: Vec::new(),
+        blocks,
         sizes: Vec::new(),
-        directs: Vec::new(),
-        compositions: Vec::new(),
-        objectives: Vec::new(),
-        highest_rate: None,
-        absent: Vec::new(),
-    }
-}
-
-/// Standard normal, by the polar method (Marsaglia & Bray 1964).
-fn normal(random: &mut ChaCha8Rng) -> f64 {
-    loop {
-        let (u, v) = (2.0 * random.random::<f64>() - 1.0, 2.0 * random.random::<f64>() - 1.0);
-        let square = u * u + v * v;
-        if square > 0.0 && square < 1.0 {
-            return u * (-2.0 * square.ln() / square).sqrt();
-        }
+        ..common::question(&["baseline", "variant"])
     }
 }
 

@@ -19,12 +19,13 @@ use weighbridge_judge::stats::interval::Interval;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget};
 use weighbridge_judge::thresholds::{BLOCKS_FOR_BOOTSTRAP, LEVEL};
 use weighbridge_judge::verdict::conclude;
-use weighbridge_judge::{Blocks, Cores, Lifetime, Load, Placement, Point, Question, Run, Transport, Variant};
+use weighbridge_judge::{Blocks, Question};
 use weighbridge_model::estimate::{ContrastKind, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::TrialRecord;
 
+use crate::common;
 use laws::{Draws, Law, Truth};
 
 pub const AT: [usize; 3] = [6, 10, 30];
@@ -240,37 +241,11 @@ pub fn estimate(law: &Law, trials: &[TrialRecord]) -> BlockEstimate {
 }
 
 pub fn question(law: &Law) -> Question {
-    let variant = |name: &str| Variant {
-        name: name.to_owned(),
-        transport: Transport::Tcp,
-        lifetime: Lifetime::Restarted,
-        relay: None,
-        stack: Default::default(),
-    };
     Question {
-        run: Run::default(),
         headline: law.quantity,
-        margin: Ratio::new(0.02),
-        share_margin: Ratio::new(0.01),
-        gated: Vec::new(),
         until: Some(Ratio::new(law.until)),
         blocks: PLAN,
-        variants: vec![variant("a"), variant("b")],
-        points: vec![Point {
-            label: Default::default(),
-            load: Load::Closed,
-            slots: 1,
-            own_slots: Vec::new(),
-            operations: vec!["get".to_owned()],
-        }],
-        cores: Cores { service: Some(1), placement: Placement::Apart },
-        idle: None,
-        guides: Vec::new(),
         sizes: Vec::new(),
-        directs: Vec::new(),
-        compositions: Vec::new(),
-        objectives: Vec::new(),
-        highest_rate: None,
-        absent: Vec::new(),
+        ..common::question(&["a", "b"])
     }
 }

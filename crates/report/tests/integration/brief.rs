@@ -5,20 +5,11 @@ use weighbridge_model::gate::{Gate, GateKind, GateResult};
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary};
 use weighbridge_report::{DEFAULT_COLUMNS, Format, Report, TextOptions, headline_sentences, render};
 
-use crate::support::{self, golden};
+use crate::support::{self, golden, made};
 
 const MARGIN: f64 = 0.02;
 /// What stands beside a verdict that the interval alone does not give.
 const CORRECTED: &str = "alone, not after correcting for";
-
-fn made(summary: &Summary, format: Format, options: &TextOptions<'_>) -> String {
-    let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    render(
-        format,
-        &Report { summary, detail: &detail, environment: &environment, how: &how, gates: &[] },
-        options,
-    )
-}
 
 fn brief(summary: &Summary) -> String {
     let place = Some("runs/2026-11-21T10-15-00-languages");

@@ -2,10 +2,9 @@
 //! the golden files; read the difference before you keep it.
 
 use weighbridge_model::summary::Summary;
-use weighbridge_report::{Format, Report, Style, TextOptions, load, render, render_suite};
+use weighbridge_report::{Format, Report, Style, TextOptions, load, render_suite};
 
-use crate::support;
-use crate::support::golden;
+use crate::support::{self, golden, made};
 
 fn text(columns: usize, style: Style) -> TextOptions<'static> {
     TextOptions {
@@ -14,15 +13,6 @@ fn text(columns: usize, style: Style) -> TextOptions<'static> {
         place: Some("runs/2026-11-21T10-15-00-languages/report.html"),
         details: true,
     }
-}
-
-fn made(summary: &Summary, format: Format, options: &TextOptions<'_>) -> String {
-    let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    render(
-        format,
-        &Report { summary, detail: &detail, environment: &environment, how: &how, gates: &[] },
-        options,
-    )
 }
 
 /// A page without style, script and data, which are long and have tests of their own.

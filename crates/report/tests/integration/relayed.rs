@@ -7,10 +7,9 @@ use weighbridge_model::parts::{
     Carried, PartCost, PartTimes, RelayParts, SizedCarried, SizedParts, TimePart,
 };
 use weighbridge_model::summary::{RoleUse, Summary};
-use weighbridge_report::{Format, Report, Style, TextOptions, render};
+use weighbridge_report::{Format, Style, TextOptions};
 
-use crate::support;
-use crate::support::golden;
+use crate::support::{self, golden};
 
 fn estimate(point: f64) -> Estimate {
     let half = point.abs() * 0.01;
@@ -104,13 +103,8 @@ fn used(variant: &str, role: &str, cpu: f64, point: &PointLabel) -> RoleUse {
 }
 
 fn made(summary: &Summary, format: Format) -> String {
-    let (detail, environment, how) = (support::detail(), support::environment(), support::how());
     let options = TextOptions { style: Style::Plain, columns: 80, place: None, details: true };
-    render(
-        format,
-        &Report { summary, detail: &detail, environment: &environment, how: &how, gates: &[] },
-        &options,
-    )
+    support::made(summary, format, &options)
 }
 
 #[test]

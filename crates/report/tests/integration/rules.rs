@@ -11,9 +11,7 @@ use weighbridge_report::{
 use crate::support;
 
 fn made(summary: &Summary, format: Format) -> String {
-    let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    let report = Report { summary, detail: &detail, environment: &environment, how: &how, gates: &[] };
-    render(format, &report, &TextOptions::default())
+    support::made(summary, format, &TextOptions::default())
 }
 
 fn hostile(format: Format) -> String {

@@ -23,10 +23,10 @@ use weighbridge_model::summary::{
     BlockCounts, Cost, CpuRoles, Detail, Figure, Finding, Goal, PointPairing, SCHEMA_VERSION, Severity,
     Slots, Summary, VariantSummary,
 };
-use weighbridge_report::HowToRepeat;
 use weighbridge_report::load::{
     Failure, Handshakes, LoadModel, LoadSummary, QUEUE_GREW, StatusCount, Times, withheld,
 };
+use weighbridge_report::{Format, HowToRepeat, Report, TextOptions, render};
 
 const SIZES: [&str; 2] = ["64 B", "64 KiB"];
 
@@ -480,6 +480,13 @@ pub fn environment() -> Value {
         ],
         "tool": {"version": "0.1.0", "git": "75e4d96"}
     })
+}
+
+/// A result in a format, with [`detail`] and [`environment`].
+pub fn made(summary: &Summary, format: Format, options: &TextOptions<'_>) -> String {
+    let (detail, environment, how) = (detail(), environment(), how());
+    let report = Report { summary, detail: &detail, environment: &environment, how: &how, gates: &[] };
+    render(format, &report, options)
 }
 
 pub fn how() -> HowToRepeat {
