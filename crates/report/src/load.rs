@@ -252,6 +252,13 @@ pub fn withheld(beyond: u64) -> String {
     format!("{beyond} of {MIN_BEYOND} requests needed beyond it")
 }
 
+/// The reason for a statistic that is absent because the generator was `late` by as much as could have moved it.
+pub fn sent_late(at_most: Nanoseconds, late: Nanoseconds) -> String {
+    format!("at most {at_most}{SENT_LATE} {late} late")
+}
+
+const SENT_LATE: &str = ", since requests were sent";
+
 pub fn render(
     format: Format,
     summary: &LoadSummary,
@@ -280,8 +287,8 @@ fn text(summary: &LoadSummary, gates: &[GateResult], style: Style, columns: usiz
     lines.extend(conditions.lines().map(|line| style.paint(Tone::Secondary, line)));
     lines.push(String::new());
     lines.extend(times(summary, columns).lines(style, columns));
-    let withheld = withheld_lines(summary).into_iter().map(|line| hanging("  ", &line, columns));
-    lines.extend(withheld.map(|line| style.paint(Tone::Undecided, &line)));
+    let not_shown = not_shown(summary).into_iter().map(|line| hanging("  ", &line, columns));
+    lines.extend(not_shown.map(|line| style.paint(Tone::Undecided, &line)));
     lines.push(String::new());
     if let Some(latency) = &summary.latency {
         lines.extend(latency::lines(latency, style, columns));
@@ -442,23 +449,31 @@ fn rows_of(summary: &LoadSummary) -> Vec<(String, &Times)> {
     rows
 }
 
-/// Each pair of quantile and reason once.
-fn withheld_lines(summary: &LoadSummary) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
+/// What is not shown and why: a sentence, or two where the queue grew.
+fn not_shown(summary: &LoadSummary) -> Vec<String> {
+    let (mut lines, mut parts): (Vec<String>, Vec<String>) = Default::default();
     let messages = summary.messages.iter().map(|messages| &messages.time);
     for times in [&summary.response, &summary.service].into_iter().chain(messages) {
         if times.withheld.get("mean").is_some_and(|reason| reason == QUEUE_GREW) {
-            lines.push(format!("response times withheld: {QUEUE_GREW}"));
+            lines.push(format!("response times not shown: {QUEUE_GREW}"));
             continue;
         }
-        for (quantile, reason) in &times.withheld {
-            let line = format!("{} withheld: {}", clean(quantile), clean(reason));
-            if !lines.contains(&line) {
-                lines.push(line);
+        for (statistic, reason) in &times.withheld {
+            let part = format!("{} ({})", clean(statistic), clean(reason));
+            if !parts.contains(&part) {
+                parts.push(part);
             }
         }
     }
+    if !parts.is_empty() {
+        lines.push(format!("not shown: {}", parts.join(", ")));
+    }
     lines
+}
+
+/// Whether the generator's lateness withholds anything.
+fn is_late(summary: &LoadSummary) -> bool {
+    summary.response.withheld.values().any(|reason| reason.contains(SENT_LATE))
 }
 
 fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
@@ -508,7 +523,11 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
         let wait =
             if summary.wait == "brief" { String::new() } else { format!(", waiting {}", summary.wait) };
         let validity = summary.validity.name();
-        facts.push(("generator", format!("late by {lag} at p99{wait}; figures {validity}")));
+        let figures = match is_late(summary) {
+            true => format!("figures shown are {validity}; `weigh doctor` says what disturbs the client"),
+            false => format!("figures {validity}"),
+        };
+        facts.push(("generator", format!("late by {lag} at p99{wait}; {figures}")));
     }
     facts
 }
@@ -618,7 +637,7 @@ fn table_markdown(summary: &LoadSummary, gates: &[GateResult]) -> String {
         });
         text.push_str(&format!("| {name} |{}\n", cells.concat()));
     }
-    for line in withheld_lines(summary) {
+    for line in not_shown(summary) {
         text.push_str(&format!("\n{}\n", markdown::escape(&line)));
     }
     let gates = markdown::gates(gates);

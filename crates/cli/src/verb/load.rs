@@ -28,7 +28,7 @@ use weighbridge_model::secret::shown_path;
 use weighbridge_report::TextOptions;
 use weighbridge_report::load::{
     Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, QUEUE_GREW, StatusCount,
-    Times, withheld,
+    Times, sent_late, withheld,
 };
 
 use super::run::{Printed, carry_out};
@@ -302,11 +302,7 @@ fn shown_times(times: &judged::Times) -> Times {
     let why = |why| match why {
         Withheld::Beyond(beyond) => withheld(beyond),
         Withheld::QueueGrew => QUEUE_GREW.to_owned(),
-        Withheld::Late { at_most, late } => {
-            format!(
-                "at most {at_most}, since requests were sent {late} late; `weigh doctor` says what disturbs the client"
-            )
-        }
+        Withheld::Late { at_most, late } => sent_late(at_most, late),
     };
     let names = ["p50", "p90", "p99", "p99.9"].into_iter().zip([p50, p90, p99, p99_9]);
     let mut reasons: BTreeMap<String, String> =

@@ -296,7 +296,7 @@ fn overload_says_what_was_offered_and_what_the_server_kept_up_with() {
         for said in [
             "/s of 5000/s; the queue grew until the end",
             "of 10,000 requests that were due were never sent",
-            "response times withheld: the queue grew until the end",
+            "response times not shown: the queue grew until the end",
         ] {
             assert!(words.contains(said), "{said}: {ended}");
         }
