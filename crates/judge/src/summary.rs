@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use weighbridge_model::estimate::{ContrastKind, Quantity, Statistic, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::legs::{Legs, StampSummary};
-use weighbridge_model::quantity::Ratio;
+use weighbridge_model::quantity::{Ratio, grouped};
 use weighbridge_model::record::{ErrorCounts, Traffic, TrialRecord};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Figure, Finding, Goal, OtherWindows, PointPairing, SCHEMA_VERSION, SampleCounts,
@@ -497,7 +497,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// `needs about 10000 requests in all, fewer than 400 were answered; allow a larger budget`
+/// `needs about 10,000 requests in all, fewer than 400 were answered; allow a larger budget`
 fn too_few(quantity: Quantity, needed: u64, found: u64, place: &str) -> String {
     let beyond = match quantity.statistic() {
         Statistic::Quantile(q) => 1.0 - q,
@@ -506,8 +506,8 @@ fn too_few(quantity: Quantity, needed: u64, found: u64, place: &str) -> String {
     let requests = |beyond_it: u64| (beyond_it as f64 / beyond).round() as u64;
     format!(
         "needs about {} requests {place}, fewer than {} were answered; allow a larger budget",
-        requests(needed),
-        requests(found + 1)
+        grouped(requests(needed)),
+        grouped(requests(found + 1))
     )
 }
 

@@ -7,6 +7,8 @@ pub const CLIFF: &str = "cliff";
 pub const BEST_BY_SIZE: &str = "best by size";
 /// Requests that were sent later than they were due, by the generator's doing.
 pub const GENERATOR_LATE: &str = "generator late";
+/// A server that ran already, so that it is not started in each block.
+pub const ONE_INSTANCE: &str = "one instance";
 /// Layers whose costs do not add up.
 pub const LAYERS_INTERACT: &str = "layers interact";
 
@@ -30,7 +32,7 @@ const TITLES: [(&str, &str); 7] = [
     ("depends on turns", "slower or faster after idling"),
     ("depends on window", "depends on window length"),
     ("longer turns", "longer windows after idling"),
-    ("one instance", "not restarted"),
+    (ONE_INSTANCE, "not restarted"),
     ("no null path", "price of the path not separated"),
     (NOT_ITS_PARTS, "session differs from its calls"),
 ];

@@ -235,6 +235,19 @@ pub fn display_nanos(nanos: f64) -> String {
     }
 }
 
+/// `1,204,332`
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// A signed amount of data in bytes, in a unit of its size (powers of 1024): `64 KiB`, `1.50 MiB`.
 pub fn display_bytes(bytes: f64) -> String {
     let (scaled, unit) = match bytes.abs() {

@@ -1,6 +1,7 @@
 //! Makes foreign text safe to show, and folds or cuts text to a width.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+pub use weighbridge_model::quantity::grouped;
 
 /// Replaces control and direction-changing characters by their codes (`\u{1b}`): a service's name must not
 /// move the cursor or reverse a line.
@@ -117,19 +118,6 @@ pub fn hanging_whole(lead: &str, text: &str, width: usize) -> String {
 
 fn folded(lead: &str, text: &str, width: usize, wide: Wide) -> String {
     fold(text, lead, &" ".repeat(columns(lead).max(2)), width, wide).join("\n").trim_end().to_owned()
-}
-
-/// `1,204,332`
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// `1 block`, `6 blocks`

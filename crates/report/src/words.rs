@@ -373,16 +373,15 @@ pub(crate) fn headlines(summary: &Summary) -> impl Iterator<Item = &Cost> {
     summary.costs.iter().filter(|cost| cost.headline)
 }
 
-/// `12 of 1000 requests failed: 10 status, 2 timeout`
+/// `12 of 1,000 requests failed: 10 status, 2 timeout`
 pub(crate) fn failures(requests: u64, errors: ErrorCounts) -> Option<String> {
     let kinds: Vec<String> = ErrorKind::ALL
         .into_iter()
         .filter(|kind| errors.get(*kind) > 0)
-        .map(|kind| format!("{} {}", errors.get(kind), kind.name()))
+        .map(|kind| format!("{} {}", grouped(errors.get(kind)), kind.name()))
         .collect();
-    let requests_word = if requests == 1 { "request" } else { "requests" };
-    (!kinds.is_empty())
-        .then(|| format!("{} of {requests} {requests_word} failed: {}", errors.total(), kinds.join(", ")))
+    let (failed, of) = (grouped(errors.total()), counted(requests, "request"));
+    (!kinds.is_empty()).then(|| format!("{failed} of {of} failed: {}", kinds.join(", ")))
 }
 
 pub(crate) const fn validity(validity: Validity) -> Option<&'static str> {
@@ -550,7 +549,7 @@ mod tests {
     #[test]
     fn failures_are_counted_by_kind() {
         let errors = ErrorCounts { status: 12, ..ErrorCounts::default() };
-        assert_eq!(failures(1000, errors).as_deref(), Some("12 of 1000 requests failed: 12 status"));
+        assert_eq!(failures(1000, errors).as_deref(), Some("12 of 1,000 requests failed: 12 status"));
         assert_eq!(failures(1000, ErrorCounts::default()), None);
     }
 }

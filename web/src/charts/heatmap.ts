@@ -243,15 +243,21 @@ function title(
   rows: readonly { name: string; point: Point }[],
 ): string {
   const sorted = [...shown].sort((a, b) => (a.cost?.ratio?.point ?? 1) - (b.cost?.ratio?.point ?? 1));
+  const [first, last] = [sorted[0], sorted.at(-1)];
+  // What both ends share is said once.
+  const isOneVariant = new Set(shown.map((cell) => rows[cell.row]?.name)).size === 1;
+  const isOneVerdict = first?.cost?.verdict === last?.cost?.verdict;
   const words = (cell: Cell | undefined) => {
     const row = cell && rows[cell.row];
     if (!row || !cell.cost?.ratio) return "";
     const at = pointWords({ ...row.point, [across]: columns[cell.column] ?? "" });
-    return `${clean(row.name)} ${effect(cell.cost)} at ${at}`;
+    const named = isOneVariant ? "" : `${clean(row.name)} `;
+    const found = isOneVerdict && cell !== first ? joined(change(cell.cost.ratio)) : effect(cell.cost);
+    return `${named}${found} at ${at}`;
   };
-  const [first, last] = [sorted[0], sorted.at(-1)];
-  const quantity = first?.cost ? capitalize(label(first.cost.quantity)) : "";
-  return first === last
-    ? `${quantity}: ${words(first)}`
-    : `${quantity}: from ${words(first)} to ${words(last)}`;
+  const quantity = first?.cost ? label(first.cost.quantity) : "";
+  const of = isOneVariant
+    ? `${clean(rows[first?.row ?? 0]?.name ?? "")}: ${quantity}`
+    : `${capitalize(quantity)}:`;
+  return first === last ? `${of} ${words(first)}` : `${of} ${words(first)}, ${words(last)}`;
 }

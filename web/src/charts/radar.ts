@@ -176,7 +176,9 @@ export function radar(data: PageData, options: ChartOptions): Description | null
             color: on.theme.quiet,
             fontSize: 10.5,
             fontFamily: FONT,
-            formatter: (at_: number) => ringText(at_),
+            // A narrow figure has room for two.
+            formatter: (log: number) =>
+              isNarrow(on) && Math.abs(log) > 0.01 && log < reach * 0.99 ? "" : ringText(log),
             backgroundColor: `${on.theme.ground}c0`,
             padding: [1, 2],
           },

@@ -41,6 +41,8 @@ const MACHINE = [
   ["whole machine", "service", "busy"],
 ] as const;
 
+const BY_ROLE = "CPU and memory by role";
+
 export function resources(data: PageData, options: ChartOptions): Description | null {
   const point = chosenPoint(resourcePoints(data), options);
   const names = shownVariants(data, options);
@@ -51,9 +53,10 @@ export function resources(data: PageData, options: ChartOptions): Description | 
   const on = sheet("resources", options, 900);
   const shown = names.filter((name) => roles.some((role) => role.variant === name));
   const kinds = distinct(roles.map((role) => role.role)).sort((a, b) => order(a) - order(b));
+  const found = title(data, names, point);
   const words = {
-    title: title(data, names, point),
-    subtitle: ["CPU and memory by role", pointWords(point)].filter(Boolean).join(" · "),
+    title: found ?? BY_ROLE,
+    subtitle: [found && BY_ROLE, pointWords(point)].filter(Boolean).join(" · "),
     note: "Whiskers are 95 % intervals. The generator’s part is its own time outside waiting: it is in no cost.",
   };
   const { top, texts } = head(on, words);
@@ -415,7 +418,8 @@ function drawLegend(on: Sheet, kinds: readonly string[], top: number, left: numb
   return { marks, rows };
 }
 
-function title(data: PageData, names: readonly string[], point: Point): string {
+/** What was found; `null` without figures. */
+function title(data: PageData, names: readonly string[], point: Point): string | null {
   const of = (quantity: "cpu_per_operation" | "memory_peak") =>
     furthest(names.map((name) => cost(data.summary, name, point, whole(data.summary), quantity)));
   const [cpu, memory] = [of("cpu_per_operation"), of("memory_peak")];
@@ -424,5 +428,5 @@ function title(data: PageData, names: readonly string[], point: Point): string {
   const first = cpu ?? memory;
   return first
     ? `${finding(first)}${first === cpu ? second : ""} against ${clean(baseline(data.summary as Summary))}`
-    : "CPU and memory by role";
+    : null;
 }

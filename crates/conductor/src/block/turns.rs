@@ -167,7 +167,7 @@ impl Block<'_, '_> {
             return;
         };
         let found = format!(
-            "in windows of {}, p50 after standing still is up to {:+.1} % from that without a break",
+            "in windows of {}, p50 after idling is up to {:+.1} % from that without a break",
             worst.window,
             100.0 * worst.change.exp_m1()
         );

@@ -11,7 +11,7 @@
 //! takes 40 ms looks the same, and the remedy says so.
 
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
-use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::quantity::{Nanoseconds, Ratio, grouped};
 use weighbridge_model::record::HELD_UP;
 
 use super::network::is_delayed;
@@ -51,7 +51,8 @@ pub fn replies_stalled(stalled: u64, good: u64) -> Option<Alarm> {
         impact: Impact::Note,
         name: DELAYED_ACKNOWLEDGEMENT,
         evidence: format!(
-            "{share} of {good} replies paused for 40 ms ({} to {}) between two of their parts",
+            "{share} of {} replies paused for 40 ms ({} to {}) between two of their parts",
+            grouped(good),
             HELD_UP.start(),
             HELD_UP.end()
         ),
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn replies_that_stand_still_are_told_with_their_share() {
         let all = replies_stalled(990, 1_000).unwrap();
-        assert!(all.evidence.starts_with("99 % of 1000 replies paused for 40 ms"), "{}", all.evidence);
+        assert!(all.evidence.starts_with("99 % of 1,000 replies paused for 40 ms"), "{}", all.evidence);
         assert!(all.remedy.contains("TCP_NODELAY") && all.remedy.contains("`NAGLE`"));
         // If only some sizes take two writes, a tenth of the replies stalls.
         assert!(replies_stalled(100, 1_000).is_some());

@@ -1,6 +1,7 @@
 //! Limits that the set-up itself puts on conclusions: who is measured, on which cores, and how variants are
 //! paired.
 
+use weighbridge_model::finding::ONE_INSTANCE;
 use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::summary::{Finding, Severity};
@@ -13,7 +14,7 @@ pub(super) fn one_instance(context: &RunContext<'_>) -> Vec<Finding> {
     let instances = context.question.variants.iter().filter(|variant| variant.lifetime == Lifetime::Instance);
     let note = |variant: &Variant| Finding {
         severity: Severity::Note,
-        name: "one instance".to_owned(),
+        name: ONE_INSTANCE.to_owned(),
         subject: variant.name.clone(),
         evidence: "it ran already, so how much restarts differ is not in the interval".to_owned(),
         remedy: "let `weigh` start it, as `service` or `command`".to_owned(),

@@ -33,7 +33,7 @@ pub struct ThinTail {
 
 impl ThinTail {
     pub fn evidence(&self) -> String {
-        let events = format!("{:.1} of a block's windows", self.events);
+        let events = format!("on average {:.1} windows of a block", self.events);
         match self.weight {
             Some(weight) => format!("{events} cause much of the spread and {weight} of the total"),
             None => format!("{events} hold all requests beyond it"),
@@ -73,8 +73,19 @@ pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
     let samples = context.samples;
     let found =
         Quantity::ALL.into_iter().filter_map(|quantity| Some((quantity, thin_tail(samples, quantity)?)));
-    let tails: Vec<String> =
-        found.map(|(quantity, thin)| format!("{quantity}: {}", thin.evidence())).collect();
+    // Quantities of which the same is to say share it.
+    let mut by_evidence: Vec<(String, Vec<String>)> = Vec::new();
+    for (quantity, thin) in found {
+        let evidence = thin.evidence();
+        match by_evidence.iter_mut().find(|(said, _)| *said == evidence) {
+            Some((_, quantities)) => quantities.push(quantity.to_string()),
+            None => by_evidence.push((evidence, vec![quantity.to_string()])),
+        }
+    }
+    let tails: Vec<String> = by_evidence
+        .iter()
+        .map(|(evidence, quantities)| format!("{}: {evidence}", quantities.join(", ")))
+        .collect();
     (!tails.is_empty()).then(|| Alarm {
         impact: Impact::Note,
         name: FEW_TAIL_EVENTS,

@@ -110,7 +110,7 @@ fn a_quantile_is_withheld_below_20_requests_beyond_it_in_a_block() {
     assert!(
         row.reason
             .as_deref()
-            .is_some_and(|r| r.starts_with("needs about 2000 requests in each block, fewer than 2000 ")),
+            .is_some_and(|r| r.starts_with("needs about 2,000 requests in each block, fewer than 2,000 ")),
         "{row:?}"
     );
     assert_ne!(cost(&summary, "get", Quantity::ResponseP90).verdict, Verdict::Withheld);
@@ -131,7 +131,7 @@ fn a_cost_of_a_quantile_needs_100_requests_beyond_it_in_all() {
     assert!(
         row.reason
             .as_deref()
-            .is_some_and(|r| r.starts_with("needs about 10000 requests in all, fewer than 8100 ")),
+            .is_some_and(|r| r.starts_with("needs about 10,000 requests in all, fewer than 8,100 ")),
         "{row:?}"
     );
 }

@@ -70,7 +70,7 @@ fn chain_table(chain: &Chain, quantities: &[Quantity]) -> String {
     format!(
         "<div class=\"scroll\"{filter}><table class=\"layers\"><caption>{}{suffix}</caption><thead><tr><th scope=\"col\">layer</th>\
          {heads}</tr></thead><tbody>\n{rows}</tbody></table></div>\n",
-        capital(&escape(&layering::title(chain)))
+        escape(&layering::title(chain))
     )
 }
 

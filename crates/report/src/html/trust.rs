@@ -2,7 +2,7 @@
 //! and all findings.
 
 use weighbridge_model::estimate::Validity;
-use weighbridge_model::finding::{BEST_BY_SIZE, CLIFF, title};
+use weighbridge_model::finding::{BEST_BY_SIZE, CLIFF, ONE_INSTANCE, title};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
 
@@ -191,15 +191,28 @@ fn starts(summary: &Summary) -> Fact {
     } else {
         String::new()
     };
+    let ran_already = |name: &str| {
+        summary.findings.iter().any(|finding| finding.name == ONE_INSTANCE && finding.subject == name)
+    };
+    let (not_restarted, restarted): (Vec<&str>, Vec<&str>) =
+        summary.variants.iter().map(|variant| variant.name.as_str()).partition(|name| ran_already(name));
+    let starts = match (not_restarted.is_empty(), restarted.is_empty()) {
+        (true, _) => "In each block every variant was started afresh",
+        (false, false) => "In each block every variant was started afresh that did not run already",
+        (false, true) => "The variants ran already: how much restarts differ is in no interval",
+    };
     Fact {
         name: "Repetition",
         value: counted(u64::from(blocks.used), "block"),
         says: format!(
-            "In each block every variant was started afresh; {} planned{void}.{}",
+            "{starts}; {} planned{void}.{}",
             planned(blocks.min, blocks.max),
             if summary.quick { " A quick run: few blocks, short warm-up." } else { "" }
         ),
-        mark: Mark::doubt_if(summary.quick || blocks.used < 4),
+        mark: match summary.quick || blocks.used < 4 {
+            false if !not_restarted.is_empty() => Mark::Neutral,
+            doubt => Mark::doubt_if(doubt),
+        },
     }
 }
 
@@ -247,23 +260,47 @@ fn variant(variant: &VariantSummary) -> String {
     )
 }
 
+/// What one subject lacks for one reason.
+struct NotShown<'s> {
+    first: &'s Cost,
+    says: String,
+}
+
+fn subject(cost: &Cost) -> String {
+    words::subject(&cost.variant, &cost.point)
+}
+
 /// Costs without figures, grouped by reason.
 fn withheld(summary: &Summary) -> String {
     let without: Vec<&Cost> = summary.costs.iter().filter(|cost| !words::has_figures(cost)).collect();
     if without.is_empty() {
         return String::new();
     }
-    let key = |cost: &Cost| {
-        let who = words::subject(&cost.variant, &cost.point);
-        (who, cost.verdict.name(), cost.reason.clone().unwrap_or_default())
-    };
-    let items = view::distinct(without.iter().map(|cost| key(cost))).into_iter().map(|group| {
-        let own: Vec<&Cost> = without.iter().copied().filter(|cost| key(cost) == group).collect();
-        let quantities = words::quantities(&own);
-        let (who, verdict, reason) = group;
-        let first = own[0];
-        let filter = attributes(&[("variant", &first.variant), ("point", &words::point(&first.point))]);
-        format!("<li{filter}><b>{}</b>: {quantities} {verdict}: {}</li>\n", escape(&who), escape(&reason))
+    let why = |cost: &Cost| (cost.verdict.name(), cost.reason.clone().unwrap_or_default());
+    // Each with its own reason first; then subjects that share all of it, as one line.
+    let subjects = view::distinct(without.iter().map(|cost| subject(cost)));
+    let lines = subjects.iter().flat_map(|who| {
+        let own: Vec<&Cost> = without.iter().copied().filter(|cost| subject(cost) == *who).collect();
+        let reasons = view::distinct(own.iter().map(|cost| why(cost)));
+        let line = |group: (&'static str, String)| {
+            let of: Vec<&Cost> = own.iter().copied().filter(|cost| why(cost) == group).collect();
+            NotShown {
+                first: of[0],
+                says: format!("{} {}: {}", words::quantities(&of), group.0, escape(&group.1)),
+            }
+        };
+        reasons.into_iter().map(line).collect::<Vec<_>>()
+    });
+    let lines: Vec<NotShown<'_>> = lines.collect();
+    let items = view::distinct(lines.iter().map(|line| line.says.clone())).into_iter().map(|says| {
+        let own: Vec<&Cost> = lines.iter().filter(|line| line.says == says).map(|line| line.first).collect();
+        let who = own.iter().map(|cost| subject(cost)).collect::<Vec<_>>().join("; ");
+        // A line for several subjects stays whichever of them is chosen.
+        let filter = match own[..] {
+            [only] => attributes(&[("variant", &only.variant), ("point", &words::point(&only.point))]),
+            _ => String::new(),
+        };
+        format!("<li{filter}><b>{}</b>: {says}</li>\n", escape(&who))
     });
     format!("<div class=\"withheld\"><h3>Not shown</h3>\n<ul>\n{}</ul></div>\n", items.collect::<String>())
 }

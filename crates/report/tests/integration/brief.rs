@@ -31,7 +31,7 @@ fn with_findings() -> Summary {
     let sleeps = "response p50 against the baseline: with cores that sleep between requests -15.3 %; kept awake +67.4 %";
     summary.findings.extend([
         note("depends on idle cores", sleeps),
-        note("few tail events", "response mean: 3.5 of a block's windows cause much of the spread"),
+        note("few tail events", "response mean: on average 3.5 windows of a block cause much of the spread"),
         note("two levels of starts", "the cost is near 64.6 % in 3 starts and near 70.2 % in 3"),
         note("spread", "most of it is between starts"),
     ]);
@@ -101,7 +101,7 @@ fn what_is_not_shown_is_named_with_the_reason() {
     for cost in &mut summary.costs {
         let reason = match cost.quantity {
             Quantity::ResponseP99 => {
-                "needs about 2000 requests in each block, fewer than 400 were answered; more"
+                "needs about 2,000 requests in each block, fewer than 400 were answered; more"
             }
             Quantity::CpuPerOperation | Quantity::MemoryPeak => "not started by weigh; use `service`",
             _ => continue,
@@ -110,7 +110,7 @@ fn what_is_not_shown_is_named_with_the_reason() {
         (cost.verdict, cost.reason) = (Verdict::Withheld, Some(reason.into()));
     }
     let words = brief(&summary).split_whitespace().collect::<Vec<_>>().join(" ");
-    let wanted = "not shown: response p99: needs about 2000 requests in each block, fewer than 400 were answered; \
+    let wanted = "not shown: response p99: needs about 2,000 requests in each block, fewer than 400 were answered; \
                   CPU/op, memory peak: not started by weigh `--details`: all quantities";
     assert!(words.contains(wanted), "{words}");
 }

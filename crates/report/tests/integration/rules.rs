@@ -179,10 +179,10 @@ fn bad_news_changes_the_first_line() {
     assert_eq!(first(&summary), summary.title);
     summary.variants[1].errors_by_kind.status = 12;
     summary.variants[1].errors = 12;
-    assert_eq!(first(&summary), "12 of 4817320 requests failed: 12 status");
+    assert_eq!(first(&summary), "12 of 4,817,320 requests failed: 12 status");
     assert_eq!(first(&support::troubled()), "invalid: these figures must not be used");
     let load = |summary| load::render(Format::Text, &summary, &[], &TextOptions::default()).unwrap();
-    assert!(load(support::load()).starts_with("12 of 10000 requests failed: 12 status\n"));
+    assert!(load(support::load()).starts_with("12 of 10,000 requests failed: 12 status\n"));
     assert!(load(support::load_valid()).starts_with("http://127.0.0.1:8080/person/1\n"));
 }
 

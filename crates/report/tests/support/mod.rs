@@ -664,7 +664,7 @@ fn plateau() -> Finding {
         severity: Severity::Note,
         name: "delayed acknowledgement".into(),
         subject: String::new(),
-        evidence: "97 % of 9988 replies paused for 40 ms (38.0 ms to 48.0 ms) between two of their parts"
+        evidence: "97 % of 9,988 replies paused for 40 ms (38.0 ms to 48.0 ms) between two of their parts"
             .into(),
         remedy: "let the service set TCP_NODELAY".into(),
     }
