@@ -86,6 +86,22 @@ pub enum Verb {
     /// Put load on a URL, or weigh two or more URLs against each other.
     Load(Box<Load>),
     /// Find the highest rate that keeps an objective, with its interval, and whose is higher.
+    // Here and not at the arguments, since those of `load` among them have examples of their own.
+    #[command(
+        after_help = "Examples:
+  weigh capacity http://127.0.0.1:8080/ --objective 'p99 < 10ms and errors < 0.1%'
+  weigh capacity old=http://127.0.0.1:8080/ new=http://127.0.0.1:8081/ -O 'mean < 1ms' -c 16
+  weigh capacity experiment.toml --quick
+
+`--help` has all options: rates, bodies, gRPC, Redis, TLS, gates, formats …",
+        after_long_help = "Examples:
+  weigh capacity http://127.0.0.1:8080/ --objective 'p99 < 10ms and errors < 0.1%'
+  weigh capacity old=http://127.0.0.1:8080/ new=http://127.0.0.1:8081/ -O 'mean < 1ms' -c 16
+  weigh capacity http://127.0.0.1:8080/ -O 'p99 < 5ms' -O 'p99 < 1ms' --curve 4
+  weigh capacity http://127.0.0.1:8080/ -O 'p99 < 5ms' --rates 1000/s,2000/s,4000/s
+  weigh capacity http://127.0.0.1:8080/ -O 'mean < 1ms' --require 'capacity >= 5000/s'
+  weigh capacity experiment.toml --quick"
+    )]
     Capacity(Box<Capacity>),
     /// Carry out an experiment, or a folder of them, and print the verdicts.
     Run(Run),

@@ -270,7 +270,8 @@ fn programs(text: &mut String, commands: &[String]) {
     );
 }
 
-/// The programs' names where these differ, else the commands.
+/// The programs' names where these differ, else the commands; equal commands, which tell how small a difference is
+/// found, are numbered.
 fn names(commands: &[String]) -> Vec<String> {
     let program = |command: &String| {
         let first = command.split_whitespace().next().unwrap_or_default();
@@ -281,9 +282,17 @@ fn names(commands: &[String]) -> Vec<String> {
     match commands {
         [_] => vec!["mine".to_owned()],
         _ if (0..programs.len()).any(is_repeated) => {
-            commands.iter().map(|one| printable(one).into_owned()).collect()
+            (0..commands.len()).map(|at| numbered(commands, at)).collect()
         }
         _ => programs,
+    }
+}
+
+fn numbered(commands: &[String], at: usize) -> String {
+    let name = printable(&commands[at]);
+    match commands[..at].iter().filter(|before| **before == commands[at]).count() {
+        0 => name.into_owned(),
+        before => format!("{name} ({})", before + 1),
     }
 }
 
@@ -341,5 +350,6 @@ mod tests {
         assert_eq!(named(&["./serve --port {port}"]), ["mine"]);
         assert_eq!(named(&["./old {port}", "bin/new {port}"]), ["old", "new"]);
         assert_eq!(named(&["./s -O1 {port}", "./s -O2 {port}"]), ["./s -O1 {port}", "./s -O2 {port}"]);
+        assert_eq!(named(&["./s {port}", "./s {port}"]), ["./s {port}", "./s {port} (2)"]);
     }
 }

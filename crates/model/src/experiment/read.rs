@@ -122,25 +122,35 @@ pub(super) fn positive_time(reader: &Reader<'_>, key: &'static str) -> Read<Opti
     })
 }
 
+/// `blocks = 8` is exactly so many; a table has the fewest and the most.
+fn blocks(reader: &Reader<'_>, rules: &mut PlanRules) -> Read<()> {
+    if matches!(reader.node("blocks"), Some(Node { value: Value::Integer(_), .. })) {
+        if let Some(exactly) = reader.integer("blocks", 1, 1_000)? {
+            (rules.blocks_min, rules.blocks_max) = (exactly as u32, exactly as u32);
+        }
+        return Ok(());
+    }
+    let Some(blocks) = reader.table("blocks")? else { return Ok(()) };
+    rules.blocks_min = blocks.integer("min", 1, 1_000)?.map_or(rules.blocks_min, |n| n as u32);
+    rules.blocks_max =
+        blocks.integer("max", 1, 1_000)?.map_or(rules.blocks_max.max(rules.blocks_min), |n| n as u32);
+    if rules.blocks_max < rules.blocks_min {
+        let message = format!(
+            "`plan.blocks`: max = {} is below min = {}; raise one or lower the other",
+            rules.blocks_max, rules.blocks_min
+        );
+        return Err(blocks.error(blocks.line(), message));
+    }
+    blocks.finish()
+}
+
 fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
     let mut rules = PlanRules::default();
     let Some(reader) = reader else { return Ok(rules) };
     if let Some(headline) = reader.quantity("headline")? {
         rules.headline = headline;
     }
-    if let Some(blocks) = reader.table("blocks")? {
-        rules.blocks_min = blocks.integer("min", 1, 1_000)?.map_or(rules.blocks_min, |n| n as u32);
-        rules.blocks_max =
-            blocks.integer("max", 1, 1_000)?.map_or(rules.blocks_max.max(rules.blocks_min), |n| n as u32);
-        if rules.blocks_max < rules.blocks_min {
-            let message = format!(
-                "`plan.blocks`: max = {} is below min = {}; raise one or lower the other",
-                rules.blocks_max, rules.blocks_min
-            );
-            return Err(blocks.error(blocks.line(), message));
-        }
-        blocks.finish()?;
-    }
+    blocks(&reader, &mut rules)?;
     rules.until = match rules.headline.contrast() {
         ContrastKind::Log => share(&reader, "until")?,
         ContrastKind::Plain => points(&reader, "until")?,

@@ -26,6 +26,12 @@ fn error(text: &str) -> String {
 }
 
 #[test]
+fn a_number_of_blocks_is_exactly_so_many() {
+    let e = Experiment::parse("x.toml", &QUICKSTART.replace("{ min = 6, max = 10 }", "8")).unwrap();
+    assert_eq!((e.plan.blocks_min, e.plan.blocks_max), (8, 8));
+}
+
+#[test]
 fn a_matrix_makes_variants_and_points() {
     let e = Experiment::parse("x.toml", QUICKSTART).unwrap();
     let names: Vec<_> = e.variants.iter().map(|v| v.name.as_str()).collect();
@@ -176,6 +182,7 @@ fn errors_name_file_line_key_and_what_is_allowed() {
         ),
         ("[workload]\nname='http'\n[load]\nmodel='open'\n", &["x.toml:3:", "`rate = \"5000/s\"`"]),
         ("[workload]\nname='http'\n[load]\nrate='5/s'\n", &["`model = \"open\"`"]),
+        ("[workload]\nname='http'\n[plan]\nblocks = 0\n", &["x.toml:4:", "`plan.blocks`", "1 to 1000"]),
         (
             "[workload]\nname='http'\n[plan]\nblocks = { min = 9, max = 3 }\n",
             &["x.toml:4:", "max = 3 is below min = 9"],
