@@ -115,6 +115,8 @@ pub enum Verb {
     Suites(Suites),
     /// Compare two variants of one run, or variants of two runs through what they share.
     Compare(Compare),
+    /// Judge a run's records again, and show where the result differs from what the run stored.
+    Judge(Judge),
     /// Write the report of a run, or of several, as one HTML page.
     Report(Report),
     /// Draw charts of a run: SVG, PNG or PDF.
@@ -334,6 +336,21 @@ pub struct Compare {
     #[arg(long, value_name = "CONDITION")]
     pub require: Vec<String>,
     /// Where and how to print.
+    #[command(flatten)]
+    pub output: Output,
+    #[command(flatten)]
+    pub verification: Verification,
+}
+
+/// Arguments of `weigh judge`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh judge
+  weigh judge runs/20260101-120000-pong --format json")]
+pub struct Judge {
+    /// A run folder; the newest in `runs` without one.
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]

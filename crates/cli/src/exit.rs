@@ -18,6 +18,7 @@ impl Exit {
     pub fn meanings(verb: &str) -> Vec<(u8, &'static str)> {
         let failed = match verb {
             "verify" => Some("A service breaks its contract."),
+            "judge" => Some("The stored summary does not follow from the records."),
             "weigh" | "run" | "load" | "capacity" | "compare" => {
                 Some("A gate failed: what --fail-if names is shown to hold, or what --require names is not.")
             }

@@ -83,6 +83,7 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Schema(arguments) => verb::schema::run(&arguments, printer),
         Verb::Import(arguments) => verb::import::run(&arguments, printer),
         Verb::Summary(arguments) => verb::summary::run(&arguments, printer),
+        Verb::Judge(arguments) => verb::judge::run(&arguments, printer),
         Verb::Cite(arguments) => verb::cite::run(&arguments, printer),
         Verb::History(arguments) => verb::history::run(&arguments, printer),
         Verb::Serve(arguments) => verb::serve::run(&arguments, printer),

@@ -31,6 +31,7 @@ mod parquet;
 mod parts;
 mod plain;
 pub mod plot;
+pub mod rejudged;
 pub mod reliability;
 mod schema;
 mod style;

@@ -15,6 +15,7 @@ pub mod history;
 pub mod hostile;
 pub mod import;
 pub mod init;
+pub mod judge;
 pub mod load;
 pub mod man;
 pub mod plan;

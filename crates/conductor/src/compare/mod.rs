@@ -29,6 +29,11 @@ pub enum CompareError {
     NoVariant { run: String, name: String, allowed: String },
 }
 
+/// What the judge makes of a run's records now. On another host than the run's, findings about cores are of that host.
+pub fn judge_again(folder: &RunFolder) -> Result<Summary, CompareError> {
+    judged(folder, &experiment_of(folder)?, &trials_of(folder)?, None)
+}
+
 /// Compares two variants of a run, with full verdicts since they were measured together. Variants of
 /// different batches are compared through the run's baseline, which was in both batches.
 pub fn compare_variants(folder: &RunFolder, baseline: &str, variant: &str) -> Result<Summary, CompareError> {

@@ -10,6 +10,7 @@ mod formats;
 mod golden;
 mod overview;
 mod plot;
+mod rejudged;
 mod relayed;
 mod reliability;
 mod rules;
