@@ -14,6 +14,9 @@ const ROUNDING: f64 = 1e-9;
 /// Places of the text other than costs; JSON has all.
 const PLACES: usize = 8;
 
+/// Keys of sentences.
+const WORDING: [&str; 3] = ["/reason", "/evidence", "/remedy"];
+
 /// A run's stored summary, and the one that the judge makes of its records now.
 #[derive(Debug, Clone, Copy)]
 pub struct Rejudged<'s> {
@@ -34,6 +37,8 @@ pub struct Difference {
     pub stored: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recomputed: Option<Value>,
+    /// Whether it is a sentence to be read, whose wording changes between versions, and no figure or verdict.
+    pub wording: bool,
 }
 
 #[derive(Serialize)]
@@ -55,6 +60,11 @@ impl Rejudged<'_> {
         found
     }
 
+    /// Whether figures and verdicts are those of the records, however they are worded.
+    pub fn agrees(&self) -> bool {
+        self.differences().iter().all(|one| one.wording)
+    }
+
     /// With the whole recomputed summary.
     pub fn json(&self) -> String {
         let differences = self.differences();
@@ -62,7 +72,7 @@ impl Rejudged<'_> {
             run: &self.stored.run,
             stored_by: self.stored_by,
             judged_by: self.judged_by,
-            agrees: differences.is_empty(),
+            agrees: differences.iter().all(|one| one.wording),
             differences,
             recomputed: self.again,
         })
@@ -70,41 +80,42 @@ impl Rejudged<'_> {
 
     /// One line where they agree; else the costs that differ side by side, and the other places.
     pub fn text(&self, style: Style, columns: usize) -> String {
-        let differences = self.differences();
         let by = format!(
             "stored by {}, judged by {}",
             self.stored_by.unwrap_or("an unknown version"),
             self.judged_by
         );
-        if differences.is_empty() {
-            let costs = counted(self.stored.costs.len() as u64, "cost");
-            let line =
-                format!("{}: the stored summary follows from its records: {costs}; {by}", self.stored.run);
-            return format!("{}\n", hanging("", &clean(&line), columns));
+        let all = counted(self.stored.costs.len() as u64, "cost");
+        let (wording, others): (Vec<Difference>, Vec<Difference>) =
+            self.differences().into_iter().partition(|one| one.wording);
+        let worded = match wording.len() {
+            0 => String::new(),
+            count => format!("{} worded otherwise; ", counted(count as u64, "text")),
+        };
+        let said =
+            |what: &str| hanging("", &clean(&format!("{}: {what}; {worded}{by}", self.stored.run)), columns);
+        if others.is_empty() {
+            return format!("{}\n", said(&format!("the stored summary follows from its records: {all}")));
         }
         let costs = self.costs();
-        let head = match costs.len() {
+        let differ = match costs.len() {
             0 => "no cost differs".to_owned(),
-            count => format!("{} of {}", count, counted(self.stored.costs.len() as u64, "cost")) + " differ",
+            count => format!("{count} of {all} differ"),
         };
-        let line =
-            format!("{}: the stored summary does not follow from its records: {head}; {by}", self.stored.run);
-        let mut lines = vec![style.paint(Tone::Problem, &hanging("", &clean(&line), columns))];
+        let head = said(&format!("the stored summary does not follow from its records: {differ}"));
+        let mut lines = vec![style.paint(Tone::Problem, &head)];
         if !costs.is_empty() {
             lines.push(String::new());
             lines.extend(table(&costs).lines(style, columns));
         }
         let others: Vec<&Difference> =
-            differences.iter().filter(|one| !one.place.starts_with("/costs/")).collect();
+            others.iter().filter(|one| !one.place.starts_with("/costs/")).collect();
         if !others.is_empty() {
             lines.push(String::new());
             lines.extend(others.iter().take(PLACES).map(|one| hanging("", &clean(&one.line()), columns)));
-            if others.len() > PLACES {
-                lines.push(format!(
-                    "… and {}; `--format json` has all",
-                    counted((others.len() - PLACES) as u64, "more place")
-                ));
-            }
+        }
+        if let Some(more @ 1..) = others.len().checked_sub(PLACES) {
+            lines.push(format!("… and {}; `--format json` has all", counted(more as u64, "more place")));
         }
         lines.push(String::new());
         lines.join("\n")
@@ -143,7 +154,7 @@ impl CostPair<'_> {
         let value = |cost: Option<&Cost>| serde_json::to_value(cost).expect("string keys");
         let mut found = Vec::new();
         compare("", Some(&value(self.stored)), Some(&value(self.again)), &mut found);
-        !found.is_empty()
+        found.iter().any(|one| !one.wording)
     }
 
     fn name(&self) -> String {
@@ -202,6 +213,7 @@ fn compare(place: &str, stored: Option<&Value>, again: Option<&Value>, found: &m
             place: place.to_owned(),
             stored: stored.cloned(),
             recomputed: recomputed.cloned(),
+            wording: WORDING.iter().any(|key| place.ends_with(key)),
         }),
     }
 }

@@ -42,7 +42,7 @@ const HEADING = 28;
 const LEAST_ROW_SHARE = 0.65;
 const LINE_ABOVE = 16;
 /** Pixels between drawing, figures, verdict and edge. */
-const BESIDE_GAPS = 40;
+const BESIDE_GAPS = 50;
 /** Figures and verdicts take at most this share of the width beside the drawing; wider ones go above their rows. */
 const BESIDE_MOST = 0.5;
 
@@ -339,16 +339,16 @@ function texted(on: Sheet, line: Line, leftRoom: number, numbers: number): Words
   if (hasFigures(cost) && cost.ratio) {
     row.push({
       x: "right",
-      dx: 12 + numbers,
+      dx: 22 + numbers,
       y: line.y,
       align: "right",
       text: joined(change(cost.ratio)),
       fill: theme.ink,
       bold: cost.headline,
     });
-    row.push({ x: "right", dx: 24 + numbers, y: line.y, text: verdict(cost), fill: toneOf(theme, cost) });
+    row.push({ x: "right", dx: 34 + numbers, y: line.y, text: verdict(cost), fill: toneOf(theme, cost) });
   } else {
-    row.push({ x: "right", dx: 24 + numbers, y: line.y, text: cost.verdict, fill: theme.quiet });
+    row.push({ x: "right", dx: 34 + numbers, y: line.y, text: cost.verdict, fill: theme.quiet });
   }
   return row;
 }

@@ -33,5 +33,5 @@ pub fn run(arguments: &Judge, printer: &Printer) -> anyhow::Result<Exit> {
         other => bail!("`{}` is not available here; use `text` or `json`", other.name()),
     };
     Destination::open(&arguments.output)?.write(&text, printer)?;
-    Ok(if result.differences().is_empty() { Exit::Fine } else { Exit::GateFailed })
+    Ok(if result.agrees() { Exit::Fine } else { Exit::GateFailed })
 }

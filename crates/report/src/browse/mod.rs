@@ -74,9 +74,7 @@ fn row(run: &RunRow) -> String {
     let (class, state, more) = match &run.state {
         RunState::Ended(validity) => (validity.name(), validity.name(), format!("<ul>{headlines}</ul>")),
         RunState::Running => ("same", "running", "<p class=\"quiet\">not ended yet</p>".to_owned()),
-        RunState::Stopped => {
-            ("suspect", "not ended", "<p class=\"quiet\">may be gone on with</p>".to_owned())
-        }
+        RunState::Stopped => ("suspect", "not ended", "<p class=\"quiet\">can be resumed</p>".to_owned()),
         RunState::Damaged(reason) => ("invalid", "cannot be read", format!("<p>{}</p>", escape(reason))),
     };
     let title = match run.state {
@@ -238,7 +236,7 @@ fn point_tables(summary: &Summary, point: &view::Point<'_>) -> String {
         let rows: String = pair.costs.iter().map(|cost| cost_row(cost, several)).collect();
         format!(
             "<div class=\"scroll\"><table class=\"verdicts\">\n<caption>{} against {}{}</caption>\n<thead><tr>\
-             <th>quantity</th><th>difference</th><th>change</th><th>95 % interval</th><th>verdict</th></tr></thead>\n\
+             <th>quantity</th><th>difference</th><th>change, 95 % interval</th><th>verdict</th></tr></thead>\n\
              <tbody>\n{rows}</tbody>\n</table></div>\n",
             escape(pair.variant),
             escape(pair.baseline),
@@ -259,8 +257,8 @@ fn cost_row(cost: &Cost, several: bool) -> String {
         cost.reason.as_deref().map(|reason| format!("<span class=\"reason\">{}</span>", escape(reason)));
     let class = if cost.headline { " class=\"headline\"" } else { "" };
     format!(
-        "<tr{class}><th scope=\"row\">{}{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-         <td class=\"n interval\">{}</td><td><span class=\"{} says\">{}</span>{}</td></tr>\n",
+        "<tr{class}><th scope=\"row\">{}{}</th><td class=\"n\">{}</td><td class=\"n\">{} \
+         <span class=\"interval\">{}</span></td><td class=\"says {}\">{}{}</td></tr>\n",
         escape(&operation),
         words::label(cost.quantity),
         escape(&point),

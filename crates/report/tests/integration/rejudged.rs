@@ -31,6 +31,16 @@ fn rounding_is_no_difference() {
 }
 
 #[test]
+fn other_words_are_told_and_are_no_difference() {
+    let (stored, mut again) = (support::troubled(), support::troubled());
+    again.findings[0].evidence.push_str(" indeed");
+    let result = of(&stored, &again);
+    assert!(result.agrees(), "{:?}", result.differences());
+    let text = result.text(Style::Plain, DEFAULT_COLUMNS);
+    assert!(text.contains("follows from its records") && text.contains("1 text worded otherwise"), "{text}");
+}
+
+#[test]
 fn costs_that_differ_stand_side_by_side() {
     let (stored, mut again) = (support::valid(), support::valid());
     (again.costs[0].verdict, again.costs[0].effect) = (Verdict::Undecided, None);
