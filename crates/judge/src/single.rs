@@ -562,6 +562,23 @@ mod tests {
         assert_eq!(failed.reasons, ["no good reply came"], "there is no time that lateness could have moved");
     }
 
+    #[test]
+    fn what_was_given_up_is_told_and_is_no_failure_of_the_server() {
+        let mut tallies = Tallies::default();
+        (0..1_000).for_each(|_| tallies.record(&record(0, 0, 1_000_000, Outcome::Ok)));
+        let errors = ErrorCounts { reset: 64, ..ErrorCounts::default() };
+        let judged = |given_up| {
+            let facts = LoadFacts { given_up, ..LoadFacts::default() };
+            let single = single(&[window(1_064, errors)], &tallies, &facts);
+            assert_eq!(single.requests, single.good + single.errors.total() + single.not_sent);
+            (single.validity, single.reasons.concat())
+        };
+        let (validity, reasons) = judged(64);
+        assert_eq!(validity, Validity::Valid);
+        assert!(reasons.starts_with("64 requests in flight when it was stopped"), "{reasons}");
+        assert_eq!([50, 0].map(|given_up| judged(given_up).0), [Validity::Suspect; 2]);
+    }
+
     /// A second of load that was due, on a server that takes 1 ms and answers 1,000/s.
     fn open(ended_millis: u64, wait_millis: impl Fn(u64) -> u64, not_sent: u64) -> Single {
         let mut tallies = Tallies::default();
@@ -572,9 +589,8 @@ mod tests {
         }
         let window = WindowFigures {
             ended: Timestamp::from_nanos(1_000 + ended_millis * 1_000_000),
-            offered: 2_000,
             not_sent,
-            ..window(done, ErrorCounts::default())
+            ..window(2_000, ErrorCounts::default())
         };
         let due = Some(Nanoseconds::from_secs(1));
         single(&[window], &tallies, &LoadFacts { due, ..LoadFacts::default() })
