@@ -11,7 +11,7 @@ use weighbridge_load::framer::{Event, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::h2::{Http2, Http2Settings};
 use weighbridge_load::request::{Call, Rendered, ReplyShape, Request, Sending};
 use weighbridge_model::id::OperationId;
-use weighbridge_model::record::Outcome;
+use weighbridge_model::record::{ErrorKind, Outcome};
 
 /// Bits of the first byte; the two lowest count the requests.
 const EOF: u8 = 8;
@@ -138,6 +138,8 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
         Event::Message(id, count) => Seen::Message(id, count),
         Event::Trailers(id, _) => Seen::Trailers(id),
         Event::Done(id, outcome) => Seen::Done(id, outcome),
+        // An end like any other here.
+        Event::Refused(id) => Seen::Done(id, Outcome::Error(ErrorKind::Reset)),
         Event::Drain => Seen::Drain,
         Event::Broken(_) => Seen::Broken,
     };

@@ -9,7 +9,7 @@ use weighbridge_load::framer::{Event, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::http1::Http1;
 use weighbridge_load::request::{Rendered, ReplyShape, Request};
 use weighbridge_model::id::OperationId;
-use weighbridge_model::record::Outcome;
+use weighbridge_model::record::{ErrorKind, Outcome};
 
 /// Bits of the first byte; the two lowest count the requests.
 const HEAD: u8 = 4;
@@ -126,6 +126,8 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
         }
         Event::Message(..) | Event::Trailers(..) => panic!("HTTP/1.1 reports neither messages nor trailers"),
         Event::Done(id, outcome) => Seen::Done(id, outcome),
+        // An end like any other here.
+        Event::Refused(id) => Seen::Done(id, Outcome::Error(ErrorKind::Reset)),
         Event::Drain => Seen::Drain,
         Event::Broken(_) => Seen::Broken,
     };

@@ -243,6 +243,7 @@ pub fn sample() -> TrialRecord {
             offered: 2,
             requests: 2,
             not_sent: 0,
+            resent: 0,
             errors: Default::default(),
             held_up: 0,
             connects: 1,

@@ -144,6 +144,7 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
         samples: None,
         connects: 0,
         not_sent: 0,
+        resent: 0,
         windows: 0,
         blocks: 0,
         batches: Vec::new(),

@@ -24,9 +24,13 @@ use crate::thresholds::{
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Single {
+    /// Requests due: good ones, errors and those not sent.
     pub requests: u64,
+    pub good: u64,
     pub errors: ErrorCounts,
     pub not_sent: u64,
+    /// How often a request was sent again on another connection.
+    pub resent: u64,
     /// Requests due, per second of the time in which they became due.
     pub offered: PerSecond,
     /// Requests answered at all, of those due; absent if none was due.
@@ -44,6 +48,7 @@ pub struct Single {
     pub operations: Vec<OperationTimes>,
     /// The kernel's counts on the sockets.
     pub traffic: Traffic,
+    /// Connections opened before and while measuring.
     pub connects: u64,
     /// By kind, without those that did not occur; of connections opened before and while measuring.
     pub handshakes: Vec<HandshakeTimes>,
@@ -100,14 +105,22 @@ pub struct HandshakeTimes {
 const SPREAD: [f64; 8] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
-/// Sums up one window of each thread. `due` is the time in which requests were to become due, where it was known
-/// beforehand: not in closed load. `sharing` says that client and server have to share a core.
-pub fn single(
-    windows: &[WindowFigures],
-    tallies: &Tallies,
-    due: Option<Nanoseconds>,
-    sharing: Option<&str>,
-) -> Single {
+/// What is known of a load beside its windows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoadFacts<'a> {
+    /// The time in which requests were to become due, where it was known beforehand: not in closed load.
+    pub due: Option<Nanoseconds>,
+    /// Says that client and server have to share a core.
+    pub sharing: Option<&'a str>,
+    /// All connections that were opened.
+    pub connects: u64,
+    /// Requests that were in flight when the user stopped it.
+    pub given_up: u64,
+}
+
+/// Sums up one window of each thread.
+pub fn single(windows: &[WindowFigures], tallies: &Tallies, facts: &LoadFacts<'_>) -> Single {
+    let LoadFacts { due, sharing, connects, given_up } = *facts;
     let sum = |pick: fn(&WindowFigures) -> u64| windows.iter().map(pick).sum::<u64>();
     let (mut errors, mut traffic) = (ErrorCounts::default(), Traffic::default());
     for window in windows {
@@ -116,17 +129,18 @@ pub fn single(
     }
     let started = windows.iter().map(|w| w.started).min().unwrap_or_default();
     let took = windows.iter().map(|w| w.ended).max().unwrap_or_default().since(started);
-    // Counted, not subtracted: in a window that was cut short, some requests are neither good nor failed.
     let good = tallies.ok().0.len();
     let (response, service) = histograms(&tallies.entries);
     let aborted = windows.iter().any(|w| w.end == WindowEnd::Aborted);
     let due = due.map(|due| if aborted { due.min(took) } else { due });
-    let offered = sum(|w| w.offered);
+    let offered = sum(|w| w.requests);
     let of_offered = |part: u64| (offered > 0).then(|| part as f64 / offered as f64);
     let mut single = Single {
-        requests: sum(|w| w.requests),
+        requests: offered,
+        good,
         errors,
         not_sent: sum(|w| w.not_sent),
+        resent: sum(|w| w.resent),
         offered: PerSecond::from_count(offered, due.unwrap_or(took)),
         availability: of_offered(sum(WindowFigures::answered)),
         reliability: of_offered(good),
@@ -136,7 +150,7 @@ pub fn single(
         service: times(&service),
         operations: operations(tallies, took),
         traffic,
-        connects: sum(|w| w.connects),
+        connects,
         handshakes: handshakes(tallies),
         stamps: crate::analysis::legs::stamps(windows, &tallies.legs),
         lag_p99: (!tallies.lag.is_empty()).then(|| quantile(&tallies.lag, 0.99)),
@@ -151,7 +165,7 @@ pub fn single(
     } else if single.queue_grew(due) {
         single.withhold();
     }
-    check(&mut single, windows, tallies, good);
+    check(&mut single, windows, tallies, given_up);
     if let Some(sharing) = sharing {
         single.doubt(Validity::Suspect, sharing.to_owned());
     }
@@ -330,11 +344,18 @@ impl Single {
 }
 
 /// With the thresholds of a run.
-fn check(single: &mut Single, windows: &[WindowFigures], tallies: &Tallies, good: u64) {
+fn check(single: &mut Single, windows: &[WindowFigures], tallies: &Tallies, given_up: u64) {
+    let good = single.good;
+    if given_up > 0 {
+        let reason =
+            format!("{given_up} requests in flight when it was stopped count as errors of kind reset");
+        single.reasons.push(reason);
+    }
     if good == 0 {
         single.doubt(Validity::Invalid, "no good reply came".to_owned());
     }
-    let failed = single.errors.total();
+    // Those given up are not the server's.
+    let failed = single.errors.total().saturating_sub(given_up);
     if good > 0 && failed as f64 > single.requests as f64 * ERROR_SHARE {
         let requests = single.requests;
         let reason =
@@ -395,7 +416,7 @@ mod tests {
         let mut tallies = Tallies::default();
         // 1 to 2000 µs: asymmetric enough that the 5th percentile cannot pass for the 95th.
         (1..=2000).for_each(|t| tallies.record(&record(0, 0, t * 1000, Outcome::Ok)));
-        let single = single(&[window(2000, ErrorCounts::default())], &tallies, None, None);
+        let single = single(&[window(2000, ErrorCounts::default())], &tallies, &LoadFacts::default());
         let near = |q: usize, micros: f64| {
             let (_, time) = single.response.quantiles[q];
             (time.unwrap().as_nanos() as f64 / (micros * 1000.0) - 1.0).abs() < 0.001
@@ -429,7 +450,7 @@ mod tests {
         (1..=100).for_each(|_| tallies.record(&record(0, 0, 5_000_000, Outcome::Ok)));
         tallies.record(&record(0, 0, 1_000, Outcome::Error(ErrorKind::Status)));
         let errors = ErrorCounts { status: 1, ..ErrorCounts::default() };
-        let single = single(&[window(1101, errors)], &tallies, None, None);
+        let single = single(&[window(1101, errors)], &tallies, &LoadFacts::default());
         let [first, second] = &single.operations[..] else { panic!("{:?}", single.operations) };
         assert_eq!((first.operation.0, first.good, first.errors), (0, 100, 1));
         assert_eq!((second.operation.0, second.good, second.errors), (1, 1000, 0));
@@ -446,7 +467,7 @@ mod tests {
         tallies.record(&record(0, 0, 9_000_000, Outcome::Error(ErrorKind::Timeout)));
         tallies.record(&record(0, 0, 70_000_000, Outcome::Error(ErrorKind::Status)));
         let errors = ErrorCounts { timeout: 1, status: 1, ..ErrorCounts::default() };
-        let single = single(&[window(3, errors)], &tallies, None, None);
+        let single = single(&[window(3, errors)], &tallies, &LoadFacts::default());
         let max = single.response.max.unwrap().as_nanos();
         assert!((9_000_000..9_100_000).contains(&max), "{max}");
         assert_eq!(single.throughput.get().round(), 1.0, "only good replies are throughput");
@@ -455,11 +476,14 @@ mod tests {
     #[test]
     fn handshakes_are_summed_up_by_kind() {
         let mut tallies = Tallies::default();
-        assert_eq!(single(&[window(0, ErrorCounts::default())], &tallies, None, None).handshakes, []);
+        assert_eq!(
+            single(&[window(0, ErrorCounts::default())], &tallies, &LoadFacts::default()).handshakes,
+            []
+        );
         for micros in [100, 300] {
             tallies.handshakes.record(HandshakeKind::Full, Nanoseconds::from_micros(micros));
         }
-        let single = single(&[window(0, ErrorCounts::default())], &tallies, None, None);
+        let single = single(&[window(0, ErrorCounts::default())], &tallies, &LoadFacts::default());
         let [full] = single.handshakes[..] else { panic!("{:?}", single.handshakes) };
         assert_eq!((full.kind, full.count), (HandshakeKind::Full, 2));
         let off = |time: Nanoseconds, micros: f64| (time.as_nanos() as f64 / (micros * 1000.0) - 1.0).abs();
@@ -472,7 +496,7 @@ mod tests {
         (0..10_000).for_each(|_| tallies.record(&record(0, 0, 300_000, Outcome::Ok)));
         tallies.lag.record_n(1_000, 9_500).unwrap();
         tallies.lag.record_n(600_000, 500).unwrap();
-        let late = single(&[window(10_000, ErrorCounts::default())], &tallies, None, None);
+        let late = single(&[window(10_000, ErrorCounts::default())], &tallies, &LoadFacts::default());
         let [p50, p90, _, p99, _] = late.response.quantiles.map(|(_, time)| time);
         assert!(p50.is_ok() && p90.is_ok() && late.service.quantiles[3].1.is_ok(), "{late:?}");
         let Err(Withheld::Late { at_most, late: by }) = p99 else { panic!("{p99:?}") };
@@ -490,7 +514,7 @@ mod tests {
         (0..10_000).for_each(|_| tallies.record(&record(0, 0, 300_000, Outcome::Ok)));
         tallies.lag.record_n(1_000, 9_900).unwrap();
         tallies.lag.record_n(20_000_000, 100).unwrap();
-        let late = single(&[window(10_000, ErrorCounts::default())], &tallies, None, None);
+        let late = single(&[window(10_000, ErrorCounts::default())], &tallies, &LoadFacts::default());
         let Some(Withheld::Late { at_most, late: by }) = late.response.mean_withheld else {
             panic!("{late:?}")
         };
@@ -506,13 +530,15 @@ mod tests {
         let mut tallies = Tallies::default();
         (0..100).for_each(|_| tallies.record(&record(0, 0, 100_000, Outcome::Ok)));
         tallies.lag.record_n(200_000, 100).unwrap();
-        let late = single(&[window(100, ErrorCounts::default())], &tallies, None, None);
+        let late = single(&[window(100, ErrorCounts::default())], &tallies, &LoadFacts::default());
         assert_eq!(late.validity, Validity::Invalid);
         assert!(late.reasons[0].contains("by 200 µs at the median, of at most 100 µs"), "{:?}", late.reasons);
         tallies.lag.reset();
         let mut busy = window(100, ErrorCounts::default());
         busy.health.busy = Nanoseconds::from_millis(900);
-        let busy = single(&[busy], &tallies, None, Some("client and server share their cores"));
+        let facts =
+            LoadFacts { sharing: Some("client and server share their cores"), ..LoadFacts::default() };
+        let busy = single(&[busy], &tallies, &facts);
         assert_eq!((busy.validity, busy.reasons.len()), (Validity::Suspect, 2));
     }
 
@@ -522,7 +548,7 @@ mod tests {
             let mut tallies = Tallies::default();
             (status..1_000).for_each(|_| tallies.record(&record(0, 0, 1_000, Outcome::Ok)));
             let errors = ErrorCounts { status, ..ErrorCounts::default() };
-            single(&[window(1_000, errors)], &tallies, None, None)
+            single(&[window(1_000, errors)], &tallies, &LoadFacts::default())
         };
         assert_eq!(validity(10).validity, Validity::Valid);
         let suspect = validity(11);
@@ -532,8 +558,25 @@ mod tests {
         let mut tallies = Tallies::default();
         tallies.lag.record_n(5_000_000, 1_000).unwrap();
         let errors = ErrorCounts { status: 1_000, ..ErrorCounts::default() };
-        let failed = single(&[window(1_000, errors)], &tallies, None, None);
+        let failed = single(&[window(1_000, errors)], &tallies, &LoadFacts::default());
         assert_eq!(failed.reasons, ["no good reply came"], "there is no time that lateness could have moved");
+    }
+
+    #[test]
+    fn what_was_given_up_is_told_and_is_no_failure_of_the_server() {
+        let mut tallies = Tallies::default();
+        (0..1_000).for_each(|_| tallies.record(&record(0, 0, 1_000_000, Outcome::Ok)));
+        let errors = ErrorCounts { reset: 64, ..ErrorCounts::default() };
+        let judged = |given_up| {
+            let facts = LoadFacts { given_up, ..LoadFacts::default() };
+            let single = single(&[window(1_064, errors)], &tallies, &facts);
+            assert_eq!(single.requests, single.good + single.errors.total() + single.not_sent);
+            (single.validity, single.reasons.concat())
+        };
+        let (validity, reasons) = judged(64);
+        assert_eq!(validity, Validity::Valid);
+        assert!(reasons.starts_with("64 requests in flight when it was stopped"), "{reasons}");
+        assert_eq!([50, 0].map(|given_up| judged(given_up).0), [Validity::Suspect; 2]);
     }
 
     /// A second of load that was due, on a server that takes 1 ms and answers 1,000/s.
@@ -546,11 +589,11 @@ mod tests {
         }
         let window = WindowFigures {
             ended: Timestamp::from_nanos(1_000 + ended_millis * 1_000_000),
-            offered: 2_000,
             not_sent,
-            ..window(done, ErrorCounts::default())
+            ..window(2_000, ErrorCounts::default())
         };
-        single(&[window], &tallies, Some(Nanoseconds::from_secs(1)), None)
+        let due = Some(Nanoseconds::from_secs(1));
+        single(&[window], &tallies, &LoadFacts { due, ..LoadFacts::default() })
     }
 
     #[test]

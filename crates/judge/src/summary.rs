@@ -430,6 +430,7 @@ impl<'a> Table<'a> {
             samples: self.sample_counts(&cells),
             connects: cells.iter().flat_map(|cell| &cell.windows).map(|w| w.figures.connects).sum(),
             not_sent: cells.iter().map(|cell| cell.not_sent()).sum(),
+            resent: cells.iter().flat_map(|cell| &cell.windows).map(|w| w.figures.resent).sum(),
             windows: cells.iter().map(|cell| cell.windows.len() as u64).sum(),
             blocks: cells.len() as u32,
             batches: self.batches(variant),
@@ -514,7 +515,7 @@ fn too_few(quantity: Quantity, needed: u64, found: u64, place: &str) -> String {
 fn other_windows(cells: &[Cell<'_>]) -> OtherWindows {
     let mut other = OtherWindows::default();
     for window in cells.iter().flat_map(Cell::other_windows) {
-        other.requests += window.figures.requests;
+        other.requests += window.figures.begun();
         other.errors_by_kind.add(window.figures.errors);
     }
     OtherWindows { errors: other.errors_by_kind.total(), ..other }

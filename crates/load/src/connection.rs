@@ -26,6 +26,11 @@ const READS: usize = 4;
 /// before a write is true for every request in it.
 const BATCH_BYTES: usize = 64 * 1024;
 
+/// How often a request may be refused and sent again, at least. Where more requests are in flight on a connection, it is
+/// as often as there are: a server that answers one on each connection then reaches the last of them, and one that
+/// answers none gets no request without end.
+const MOST_REFUSALS: u32 = 3;
+
 /// A request that is over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finished {
@@ -66,6 +71,8 @@ pub(crate) enum LaneState {
     Started,
     /// Its request is sent and not yet answered.
     Sent,
+    /// The peer has refused its request, which is sent again once there is another connection.
+    Refused,
 }
 
 /// One place for a request in flight.
@@ -90,6 +97,10 @@ pub(crate) struct Lane {
     sent: Timestamp,
     /// When the request could have been sent at the earliest: due, the lane free and the connection open.
     sendable: Timestamp,
+    /// Whether the request has been sent, on this connection or on an earlier one.
+    was_sent: bool,
+    /// How often peers have refused the request.
+    refusals: u32,
     /// The operation under which the time of each message of the reply is recorded, if any.
     message_operation: Option<OperationId>,
     /// Its place in a session with a time of its own.
@@ -192,6 +203,10 @@ pub(crate) struct Connection {
     pub hold_back: Option<Nanoseconds>,
     /// Lanes whose request is in `out` and has no send time yet.
     fresh: Vec<u32>,
+    /// Lanes whose request was refused and waits for another connection.
+    refused: Vec<u32>,
+    /// How often requests were sent again since the window began.
+    resent: u64,
     life: Life,
     framer: AnyFramer,
     /// What the framer wrote; over TLS, not yet encrypted.
@@ -239,6 +254,8 @@ impl Lane {
             due: start,
             sent: start,
             sendable: start,
+            was_sent: false,
+            refusals: 0,
             message_operation: None,
             session: None,
             session_due: start,
@@ -274,11 +291,12 @@ impl Lane {
             self.session_due = due;
         }
         self.due = due;
+        (self.was_sent, self.refusals) = (false, 0);
     }
 
     /// Ends the lane's request.
     fn finish(&mut self, outcome: Outcome, done: Timestamp) -> Finished {
-        let was_sent = self.state == LaneState::Sent;
+        let was_sent = self.was_sent;
         let sent = if was_sent { self.sent } else { self.due };
         self.state = LaneState::Free;
         self.freed = done;
@@ -341,6 +359,8 @@ impl Connection {
             limit: u64::MAX,
             hold_back: None,
             fresh: Vec::with_capacity(in_flight as usize),
+            refused: Vec::new(),
+            resent: 0,
             life: Life::Persistent,
             framer: stack.framing.framer(),
             out: Out::default(),
@@ -380,8 +400,15 @@ impl Connection {
         let lane = &mut self.lanes[lane_index as usize];
         let slot = context.slot + lane_index;
         lane.request = next_request(context.sessions, slot, lane);
+        lane.take_up(context.sessions.request(lane.request), due);
+        self.send(lane_index, now, context);
+    }
+
+    /// Sends the lane's request.
+    fn send(&mut self, lane_index: u32, now: Timestamp, context: &mut ReplyContext<'_>) {
+        let lane = &mut self.lanes[lane_index as usize];
         let rendered = context.sessions.request(lane.request);
-        lane.take_up(rendered, due);
+        let due = lane.due;
         lane.sendable = due.max(lane.freed).max(self.opened);
         (lane.last_part, lane.is_held_up) = (None, false);
         lane.state = LaneState::Started;
@@ -393,6 +420,36 @@ impl Connection {
         self.busy += 1;
         self.started += 1;
         self.fresh.push(lane_index);
+    }
+
+    /// Whether requests that were refused wait for the connection to be opened again.
+    pub fn has_refused(&self) -> bool {
+        !self.refused.is_empty()
+    }
+
+    /// Sends refused requests again, the one that has been due for longest first, as far as the connection takes them.
+    /// Call [`write`](Self::write) afterwards.
+    pub fn send_refused(&mut self, now: Timestamp, context: &mut ReplyContext<'_>) {
+        let mut refused = std::mem::take(&mut self.refused);
+        let lanes = &self.lanes;
+        refused.sort_unstable_by_key(|lane| (lanes[*lane as usize].due, *lane));
+        let mut sent = 0;
+        for &lane in &refused {
+            if !self.takes_more() {
+                break;
+            }
+            self.send(lane, now, context);
+            sent += 1;
+        }
+        refused.drain(..sent);
+        self.refused = refused;
+    }
+
+    /// Fails the requests that wait to be sent again.
+    pub fn fail_refused(&mut self, kind: ErrorKind, now: Timestamp, finished: &mut Vec<Finished>) {
+        for lane in self.refused.drain(..) {
+            finished.push(self.lanes[lane as usize].finish(Outcome::Error(kind), now));
+        }
     }
 
     /// Fails lane 0's next request, due at `due`, because the connection failed before it could be sent.
@@ -431,8 +488,12 @@ impl Connection {
             let now = sys::clock();
             for lane in self.fresh.drain(..) {
                 let lane = &mut self.lanes[lane as usize];
-                (lane.sent, lane.last_message) = (now, now);
-                lane.state = LaneState::Sent;
+                // It may have been refused, or have failed, before it could be written.
+                if lane.state == LaneState::Started {
+                    self.resent += u64::from(lane.was_sent);
+                    (lane.sent, lane.last_message, lane.was_sent) = (now, now, true);
+                    lane.state = LaneState::Sent;
+                }
             }
         }
         while !wire.is_empty() {
@@ -555,7 +616,8 @@ impl Connection {
         context: &mut ReplyContext<'_>,
         act: impl FnOnce(&mut AnyFramer, &mut Out, &mut Sink<'_>),
     ) -> Option<ErrorKind> {
-        let Self { framer, out, lanes, busy, life, failures, moved, .. } = self;
+        let Self { framer, out, lanes, busy, life, failures, moved, refused, .. } = self;
+        let most = MOST_REFUSALS.max(lanes.len() as u32);
         let ReplyContext { sessions, slot, finished, messages } = context;
         let mut broken = None;
         let slot_of = |id: u64| *slot + id as u32;
@@ -595,6 +657,17 @@ impl Connection {
                     messages.push(MessageTime { operation, time, outcome: judged });
                 }
                 finished.push(ended);
+            }
+            Event::Refused(id) => {
+                *busy -= 1;
+                let lane = &mut lanes[id as usize];
+                lane.refusals += 1;
+                if lane.refusals <= most {
+                    lane.state = LaneState::Refused;
+                    refused.push(id as u32);
+                } else {
+                    finished.push(lane.finish(Outcome::Error(ErrorKind::Reset), now));
+                }
             }
             Event::Drain => *life = Life::Draining,
             Event::Broken(kind) => broken = Some(kind),
@@ -642,7 +715,7 @@ impl Connection {
                 LaneState::Sent | LaneState::Started => {
                     finished.push(lane.finish(Outcome::Error(others), now));
                 }
-                LaneState::Free | LaneState::Listed | LaneState::Thinking => {}
+                LaneState::Free | LaneState::Listed | LaneState::Thinking | LaneState::Refused => {}
             }
         }
         self.busy = 0;
@@ -733,6 +806,8 @@ impl Connection {
             lane.prefetched = None;
             lane.reason = Reason::Load;
         }
+        self.refused.clear();
+        self.resent = 0;
         if let Some(counts) = self.counts() {
             self.baseline = counts;
         }
@@ -747,8 +822,13 @@ impl Connection {
         Some(Traffic {
             payload_sent: Bytes::new(payload.sent),
             payload_received: Bytes::new(payload.received),
-            ..sys::traffic(socket.as_fd()).unwrap_or_else(own)
+            ..sys::traffic(socket.as_fd(), Bytes::new(read)).unwrap_or_else(own)
         })
+    }
+
+    /// How often requests were sent again since the window began.
+    pub fn resent(&self) -> u64 {
+        self.resent
     }
 
     /// The counts since the window began.

@@ -417,7 +417,16 @@ impl Exchange<'_> {
             Event::Message(_, count) if state == ReplyProgress::Incomplete => {
                 reply.messages.extend((0..count).map(|_| reply.body.len()));
             }
-            Event::Data(..) | Event::Done(..) | Event::Broken(_) | Event::Message(..) | Event::Drain => {}
+            // It has one connection, and does not try again.
+            Event::Refused(_) if state == ReplyProgress::Incomplete => {
+                state = ReplyProgress::Failed(ErrorKind::Reset);
+            }
+            Event::Data(..)
+            | Event::Done(..)
+            | Event::Broken(_)
+            | Event::Message(..)
+            | Event::Refused(_)
+            | Event::Drain => {}
         });
         state
     }

@@ -126,6 +126,9 @@ pub struct WindowReport {
     pub figures: WindowFigures,
     /// Set if the loop itself aborted the window (`figures.end` is then `Aborted`).
     pub trouble: Option<Trouble>,
+    /// Requests that were in flight when the window was stopped from outside; they are errors of kind `reset`, and not
+    /// the server's.
+    pub given_up: u64,
     /// What peers said about failed replies.
     pub failures: Failures,
     /// What was seen of each request in `samples`, if samples were asked for and the workload records it.
@@ -282,6 +285,12 @@ impl Generator {
         self.pools[variant.index()] = Some(Box::new(Pool::new(variant, settings, &stack.into(), sessions)));
     }
 
+    /// All connections that were opened for the variant since it was attached, whether or not a TLS handshake followed.
+    pub fn connects(&self, variant: VariantId) -> u64 {
+        let pool = self.pools.get(variant.index()).and_then(Option::as_deref);
+        pool.map_or(0, Pool::all_connects)
+    }
+
     /// Closes the variant's connections and forgets it.
     pub fn detach(&mut self, variant: VariantId) {
         if let Some(pool) = self.pools.get_mut(variant.index()) {
@@ -369,8 +378,15 @@ impl Generator {
             cpu: sys::thread_cpu().saturating_sub(cpu),
             ..LoopHealth::default()
         };
+        let given_up = run.account.given_up;
         let figures = run.account.figures(pool, &run.window, end, health, tallies);
-        Ok(WindowReport { figures, trouble, failures: pool.take_failures(), seen: pool.take_seen() })
+        Ok(WindowReport {
+            figures,
+            trouble,
+            given_up,
+            failures: pool.take_failures(),
+            seen: pool.take_seen(),
+        })
     }
 }
 
@@ -468,10 +484,8 @@ impl<'a, 'p> LoopState<'a, 'p> {
             };
             if trouble.is_some() || options.stop.load(Ordering::Relaxed) {
                 self.window.abort(now);
-                pool.abandon(ErrorKind::Reset, now);
-                // Neither good nor bad: the loop stopped before it recorded them.
-                pool.finished.clear();
-                pool.messages.clear();
+                self.account.give_up(pool, trouble.is_none(), now);
+                self.settle(pool);
                 return Ok((WindowEnd::Aborted, trouble));
             }
             self.report(pool, now);

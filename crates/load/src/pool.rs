@@ -158,8 +158,10 @@ pub(crate) struct Pool {
     pub housekeeping_at: Timestamp,
     /// When housekeeping last scanned the connections.
     scanned: Timestamp,
-    /// Connections opened since the window began.
-    pub connects: u64,
+    /// Connections opened since the pool was made, whether or not a TLS handshake followed.
+    connects: u64,
+    /// Those among them that had been opened when the window began.
+    connects_before: u64,
     /// The last failure to connect that the caller has not taken yet.
     pub connect_failure: Option<io::Error>,
     /// TLS handshakes since the window or the wait for connections began.
@@ -238,6 +240,7 @@ impl Pool {
             housekeeping_at: Timestamp::default(),
             scanned: Timestamp::default(),
             connects: 0,
+            connects_before: 0,
             connect_failure: None,
             handshakes: Handshakes::default(),
             think: ThinkSchedule::new(),
@@ -265,7 +268,7 @@ impl Pool {
         self.demand = Demand::Running;
         self.begun = now;
         self.housekeeping_at = now;
-        self.connects = 0;
+        self.connects_before = self.connects;
         self.closed_traffic = Traffic::default();
         self.connect_failure = None;
         self.handshakes.clear();
@@ -305,6 +308,23 @@ impl Pool {
         traffic
     }
 
+    /// Connections opened since the window began.
+    pub fn window_connects(&self) -> u64 {
+        self.connects - self.connects_before
+    }
+
+    /// Connections opened since the pool was made. A connect that has succeeded counts even if the loop was not told.
+    pub fn all_connects(&self) -> u64 {
+        let is_open = |link: &Link| matches!(link, Link::Connecting { socket, .. } if sys::is_connected(socket.as_fd()));
+        let untold = self.connections.iter().filter(|connection| is_open(&connection.link)).count();
+        self.connects + untold as u64
+    }
+
+    /// How often requests of the window were sent again.
+    pub fn resent(&self) -> u64 {
+        self.connections.iter().map(Connection::resent).sum()
+    }
+
     /// What was seen of single requests of the window, where they were kept.
     pub fn take_seen(&mut self) -> Vec<Seen> {
         self.sessions.take_seen()
@@ -315,12 +335,14 @@ impl Pool {
         self.sessions.take_failures()
     }
 
-    /// Closes every connection with outstanding requests; these fail as `kind`.
+    /// Closes every connection with outstanding requests; these fail as `kind`, with those that wait to be sent again.
     pub fn abandon(&mut self, kind: ErrorKind, now: Timestamp) {
         self.demand = Demand::Idle;
         for index in 0..self.connections.len() {
-            if self.connections[index].busy > 0 {
-                self.connections[index].fail(None, kind, now, &mut self.finished);
+            let connection = &mut self.connections[index];
+            if connection.busy > 0 || connection.has_refused() {
+                connection.fail(None, kind, now, &mut self.finished);
+                connection.fail_refused(kind, now, &mut self.finished);
                 self.close(index, now);
             }
         }
@@ -390,13 +412,19 @@ impl Pool {
         {
             return;
         }
+        let connection = &mut self.connections[index];
+        // A peer that announces the end to a client that has asked nothing refuses the connection.
+        let is_spent = connection.drained() && connection.started > 0;
         match received {
+            Received::Ended | Received::Broken(ErrorKind::Reset) if is_spent => {
+                self.lose(io, index, Loss::Spent);
+            }
             Received::Ended => self.lose(io, index, Loss::Failed(ErrorKind::Reset)),
             Received::Broken(kind) => self.lose(io, index, Loss::Failed(kind)),
             received => {
-                let connection = &mut self.connections[index];
                 if connection.drained() {
-                    return self.lose(io, index, Loss::Spent);
+                    let loss = if is_spent { Loss::Spent } else { Loss::Failed(ErrorKind::Reset) };
+                    return self.lose(io, index, loss);
                 }
                 if connection.has_output() {
                     self.dirty.push_back(index as u32);
@@ -426,6 +454,9 @@ impl Pool {
         if !matches!(self.connections[index].link, Link::Open { .. }) {
             return;
         }
+        if self.connections[index].has_refused() && !self.send_refused(index) {
+            return;
+        }
         if self.think.is_needed() {
             return self.list_thinking_lanes(index);
         }
@@ -440,6 +471,21 @@ impl Pool {
                 self.ready.push_back(slot);
             }
         }
+    }
+
+    /// Sends the refused requests of an open connection again. Returns whether it took all of them.
+    fn send_refused(&mut self, index: usize) -> bool {
+        let connection = &mut self.connections[index];
+        if !connection.has_output() {
+            self.dirty.push_back(index as u32);
+        }
+        let mut context =
+            reply_context(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
+        connection.send_refused(sys::clock(), &mut context);
+        if connection.has_refused() {
+            connection.parked = Parked::Some;
+        }
+        !connection.has_refused()
     }
 
     /// Starts every request that is due and has a slot. Call [`flush`](Self::flush) afterwards.
@@ -651,6 +697,9 @@ impl Pool {
         // The lists of ready slots and of unread connections keep their entries for it: their reader checks whether the
         // connection is open. Removing the entries here would take a search through all others each time.
         let connection = &mut self.connections[index];
+        if let Link::Connecting { socket, .. } = &connection.link {
+            self.connects += u64::from(sys::is_connected(socket.as_fd()));
+        }
         self.count.closing(&connection.link);
         self.closed_traffic.add(connection.close(retry_at));
     }
@@ -659,7 +708,8 @@ impl Pool {
     fn reopen(&mut self, io: &mut Io, index: usize, now: Timestamp) {
         let connection = &self.connections[index];
         let Link::Closed { retry_at } = connection.link else { return };
-        if self.demand == Demand::Idle || connection.pending_error.is_some() {
+        let is_needed = self.demand == Demand::Running || connection.has_refused();
+        if !is_needed || connection.pending_error.is_some() {
             return;
         }
         if now >= retry_at {
@@ -694,6 +744,7 @@ impl Pool {
             Link::Connecting { socket, begun, deadline } => match sys::connect_result(socket.as_fd()) {
                 Ok(()) => {
                     io.dial.succeeded(self.variant, socket.as_fd());
+                    self.connects += 1;
                     if let Some(book) = &mut self.stamps {
                         book.turn_on(&mut connection.stamps, socket.as_fd());
                     }
@@ -702,7 +753,6 @@ impl Pool {
                     }
                     connection.open(socket, sys::clock());
                     self.count.opened();
-                    self.connects += 1;
                     self.list_all(index);
                 }
                 Err(error) => {
@@ -733,7 +783,13 @@ impl Pool {
         let retry_at = now + backoff(failures);
         self.connections[index].failures = failures;
         self.connections[index].link = Link::Closed { retry_at };
-        if self.demand == Demand::Running {
+        if self.connections[index].has_refused() {
+            // The connection was for these.
+            self.connections[index].fail_refused(kind, now, &mut self.finished);
+            if self.demand == Demand::Running {
+                self.expect(retry_at);
+            }
+        } else if self.demand == Demand::Running {
             self.set_pending_error(index, kind);
         }
     }

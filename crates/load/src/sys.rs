@@ -369,29 +369,63 @@ pub(crate) fn connect_result(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// The kernel's counts since the socket was created; `None` if it keeps none, as for Unix sockets.
-pub(crate) fn traffic(socket: BorrowedFd<'_>) -> Option<Traffic> {
+/// Whether a peer has accepted the connect on `socket`, told or not.
+pub(crate) fn is_connected(socket: BorrowedFd<'_>) -> bool {
+    // Large enough for the name of any peer.
+    let mut name = [0u8; size_of::<libc::sockaddr_storage>()];
+    let mut length = name.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `name`, which is as long.
+    unsafe { libc::getpeername(socket.as_raw_fd(), name.as_mut_ptr().cast(), &mut length) == 0 }
+}
+
+/// The kernel's counts since the socket was created, of whose bytes `read` were read; `None` if it keeps none, as for
+/// Unix sockets.
+pub(crate) fn traffic(socket: BorrowedFd<'_>, read: Bytes) -> Option<Traffic> {
     // Offsets in `struct tcp_info` of linux/tcp.h, which only ever grows at its end. Older kernels fill less of it; the
     // rest stays zero.
+    const STATE: usize = 0;
     const RETRANSMITS: usize = 100;
     const BYTES_ACKED: usize = 120;
     const BYTES_RECEIVED: usize = 128;
     const SEGMENTS_OUT: usize = 136;
     const SEGMENTS_IN: usize = 140;
-    let mut info = [0u8; 144];
-    if option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info).is_err() {
-        return None;
-    }
+    // States of linux/tcp_states.h.
+    const TIME_WAIT: u8 = 6;
+    const CLOSE: u8 = 7;
+    const CLOSE_WAIT: u8 = 8;
+    const LAST_ACK: u8 = 9;
+    const CLOSING: u8 = 11;
+    let info = || {
+        let mut info = [0u8; 144];
+        option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info).ok().map(|_| info)
+    };
+    let mut last = info()?;
+    let info = loop {
+        // The kernel reads the state before it locks the socket for the counts: if the peer's end comes in between, they
+        // are of two moments. Where all that came was read there was no end.
+        let next = if last[BYTES_RECEIVED..][..8] == read.get().to_ne_bytes() { last } else { info()? };
+        if next[STATE] == last[STATE] {
+            break last;
+        }
+        last = next;
+    };
     let word =
         |at: usize| u64::from(u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]));
     let long = |at: usize| {
         let halves = [word(at), word(at + 4)];
         if cfg!(target_endian = "little") { halves[0] | halves[1] << 32 } else { halves[1] | halves[0] << 32 }
     };
+    // The kernel counts the peer's end as one byte received. Once the connection is gone it no longer says whether that
+    // came; then nothing more can be read either.
+    let received = match info[STATE] {
+        TIME_WAIT | CLOSE_WAIT | LAST_ACK | CLOSING => Bytes::new(long(BYTES_RECEIVED).saturating_sub(1)),
+        CLOSE => read,
+        _ => Bytes::new(long(BYTES_RECEIVED)),
+    };
     Some(Traffic {
         // The kernel counts the connect itself as one byte acknowledged.
         sent: Bytes::new(long(BYTES_ACKED).saturating_sub(1)),
-        received: Bytes::new(long(BYTES_RECEIVED)),
+        received,
         segments_out: word(SEGMENTS_OUT),
         segments_in: word(SEGMENTS_IN),
         retransmits: word(RETRANSMITS),
@@ -518,7 +552,7 @@ mod tests {
         assert_eq!(send(socket.as_fd(), b"hello").expect("sent"), 5);
         let mut buffer = [0; 5];
         io::Read::read_exact(&mut peer, &mut buffer).expect("received");
-        assert_eq!((&buffer, traffic(socket.as_fd())), (b"hello", None));
+        assert_eq!((&buffer, traffic(socket.as_fd(), Bytes::new(5))), (b"hello", None));
         std::fs::remove_file(&path).expect("removed");
         for wrong in [String::new(), "x".repeat(108), "a\0b".to_owned()] {
             let error = connect_unix(Path::new(&wrong)).expect_err("no path of a socket");
@@ -541,9 +575,12 @@ mod tests {
         assert!(wait_for(socket.as_fd(), Interest::Read, second).expect("waits"));
         let mut buffer = [0; 100];
         assert_eq!(receive(socket.as_fd(), &mut buffer).expect("received"), 6);
-        let counts = traffic(socket.as_fd()).expect("a TCP socket");
+        let counts = traffic(socket.as_fd(), Bytes::new(6)).expect("a TCP socket");
         assert_eq!((counts.sent.get(), counts.received.get(), counts.retransmits), (5, 6, 0));
         assert!(counts.segments_out >= 3 && counts.segments_in >= 2, "{counts:?}");
         drop(peer);
+        assert!(wait_for(socket.as_fd(), Interest::Read, second).expect("waits"));
+        let counts = traffic(socket.as_fd(), Bytes::new(6)).expect("a TCP socket");
+        assert_eq!(counts.received.get(), 6, "the peer's end is no byte");
     }
 }

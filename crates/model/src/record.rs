@@ -61,6 +61,14 @@ impl ErrorKind {
             Self::Check => "check",
         }
     }
+
+    /// Whether a whole reply came, however bad. Every list of kinds that are, or are not, answers asks here.
+    pub const fn is_answered(self) -> bool {
+        match self {
+            Self::Connect | Self::Tls | Self::Reset | Self::Timeout | Self::Protocol => false,
+            Self::Status | Self::Check => true,
+        }
+    }
 }
 
 /// How a request ended.
@@ -138,6 +146,11 @@ impl ErrorCounts {
     /// All errors.
     pub fn total(self) -> u64 {
         ErrorKind::ALL.into_iter().map(|kind| self.get(kind)).sum()
+    }
+    /// Those without an answer.
+    pub fn unanswered(self) -> u64 {
+        let unanswered = ErrorKind::ALL.into_iter().filter(|kind| !kind.is_answered());
+        unanswered.map(|kind| self.get(kind)).sum()
     }
     /// Adds another window's counts.
     pub fn add(&mut self, other: Self) {
@@ -270,14 +283,17 @@ pub struct WindowFigures {
     pub ended: Timestamp,
     /// How it ended.
     pub end: WindowEnd,
-    /// Requests due in the window.
+    /// The same as `requests`; older records had this name for requests due, and `requests` for those begun.
     pub offered: u64,
-    /// Requests begun, however they ended.
+    /// Requests due in the window: good ones, errors and those not sent.
     pub requests: u64,
-    /// Requests that were due but never sent (the queue's bound, or an aborted window).
+    /// Those among them that were never begun (the queue's bound, or the end of a window that could not drain).
     pub not_sent: u64,
-    /// Requests that failed, by kind.
+    /// Those among them that failed, by kind; some before they could be sent.
     pub errors: ErrorCounts,
+    /// How often a request was sent again, because the server had announced that it would not answer it where it was
+    /// sent first. Each request counts once in `requests` all the same.
+    pub resent: u64,
     /// Good replies that [stood still](HELD_UP) between two of their parts, those of streamed messages left out.
     pub held_up: u64,
     /// Connections opened during the window.
@@ -305,12 +321,19 @@ pub struct WindowFigures {
 }
 
 impl WindowFigures {
+    /// Requests begun, however they ended.
+    pub fn begun(&self) -> u64 {
+        self.requests.saturating_sub(self.not_sent)
+    }
+
+    /// Requests that were answered well.
+    pub fn good(&self) -> u64 {
+        self.begun().saturating_sub(self.errors.total())
+    }
+
     /// Requests that got an answer, well or not: bytes and packets are shared out among these.
     pub fn answered(&self) -> u64 {
-        let unanswered =
-            [ErrorKind::Connect, ErrorKind::Tls, ErrorKind::Reset, ErrorKind::Timeout, ErrorKind::Protocol];
-        let unanswered: u64 = unanswered.into_iter().map(|kind| self.errors.get(kind)).sum();
-        self.requests.saturating_sub(unanswered)
+        self.begun().saturating_sub(self.errors.unanswered())
     }
 }
 

@@ -82,7 +82,7 @@ pub struct VariantSummary {
     pub validity: Validity,
     /// Why its figures are not simply valid.
     pub reasons: Vec<String>,
-    /// Requests begun in measured windows.
+    /// Requests due in measured windows: good ones, errors and those not sent.
     pub requests: u64,
     /// Failures among them.
     pub errors: u64,
@@ -96,8 +96,11 @@ pub struct VariantSummary {
     /// Connections opened in measured windows; earlier ones are not counted.
     #[serde(default)]
     pub connects: u64,
-    /// Requests that were due and never sent.
+    /// Requests never sent.
     pub not_sent: u64,
+    /// How often a request was sent again on another connection; left out if none was.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resent: u64,
     /// Measured windows.
     pub windows: u64,
     /// Blocks that count.
@@ -123,6 +126,10 @@ pub struct VariantSummary {
     /// Legs of service times by the kernel's time stamps, over measured windows; absent if not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_timestamps: Option<StampSummary>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How a variant's requests are spread over connections: its own setting, or pipelined.

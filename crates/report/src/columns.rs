@@ -306,6 +306,7 @@ fn window_counts<'a>() -> Vec<Column<WindowRow<'a>>> {
         column("errors_protocol", Count(|row| Some(row.figures().errors.protocol))),
         column("errors_status", Count(|row| Some(row.figures().errors.status))),
         column("errors_check", Count(|row| Some(row.figures().errors.check))),
+        column("resent", Count(|row| Some(row.figures().resent))),
         column("connects", Count(|row| Some(row.figures().connects))),
         column("handshakes", Count(|row| Some(row.figures().handshakes))),
         column("resumed", Count(|row| Some(row.figures().resumed))),

@@ -163,9 +163,11 @@ pub struct LoadSummary {
     pub schema: u32,
     /// The URL, credentials removed.
     pub url: String,
-    /// Requests sent, however they ended.
+    /// Requests that were due: good ones, errors and those not sent.
     pub requests: u64,
-    /// Failures among them.
+    /// Good replies.
+    pub good: u64,
+    /// Failures; some may have failed before they could be sent.
     pub errors: u64,
     /// The same by kind.
     pub errors_by_kind: ErrorCounts,
@@ -174,8 +176,11 @@ pub struct LoadSummary {
     pub failures: Vec<Failure>,
     /// Failures with other words than those.
     pub failures_unlisted: u64,
-    /// Requests due but never sent, beside those sent.
+    /// Requests never sent.
     pub not_sent: u64,
+    /// How often a request was sent again on another connection, because the server had announced the end of the one
+    /// that it was sent on. It counts once in `requests`.
+    pub resent: u64,
     /// First request sent to last reply complete.
     #[serde(rename = "took_ns")]
     pub took: Nanoseconds,
@@ -187,7 +192,7 @@ pub struct LoadSummary {
     pub wait: &'static str,
     /// How idle cores waited.
     pub idle: IdleWait,
-    /// Connections opened while measuring, in place of those that the server or the user closed.
+    /// All connections that were opened, before and while measuring, whether or not a TLS handshake followed.
     pub connects: u64,
     /// TLS handshakes by kind, of the connections opened before and while measuring; empty without TLS.
     pub handshakes: Vec<Handshakes>,
@@ -326,7 +331,7 @@ fn alarms(summary: &LoadSummary, style: Style, columns: usize) -> Vec<String> {
         .collect();
     lines.extend(failure_lines(summary, columns));
     lines.extend(not_sent(summary).map(|line| style.paint(Tone::Problem, &line)));
-    if summary.requests == 0 {
+    if summary.requests == summary.not_sent {
         lines.push(style.paint(Tone::Problem, "no request was sent"));
     }
     if let Some(line) = words::validity(summary.validity) {
@@ -353,7 +358,7 @@ fn status_lines(statuses: &[StatusCount], style: Style, columns: usize) -> Vec<S
 }
 
 fn not_sent(summary: &LoadSummary) -> Option<String> {
-    let [unsent, due] = [summary.not_sent, summary.requests + summary.not_sent].map(grouped);
+    let [unsent, due] = [summary.not_sent, summary.requests].map(grouped);
     (summary.not_sent > 0).then(|| format!("{unsent} of {due} requests that were due were never sent"))
 }
 
@@ -489,8 +494,12 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
         ("received", amount(summary.received)),
         ("sent", amount(summary.sent)),
     ];
-    if summary.connects > 0 {
-        facts.push(("connected", format!("{} more while measuring", counted(summary.connects, "time"))));
+    if summary.connects > u64::from(summary.connections) {
+        facts.push(("connected", counted(summary.connects, "time")));
+    }
+    if summary.resent > 0 {
+        let times = counted(summary.resent, "time");
+        facts.push(("resent", format!("{times}, since the server had announced the end of a connection")));
     }
     for (at, shakes) in summary.handshakes.iter().enumerate() {
         let name = if at == 0 { "handshakes" } else { "" };
@@ -537,8 +546,11 @@ fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
     let count = |name: &str, value: u64| (name.to_owned(), value.to_string(), "count");
     let mut figures = vec![
         count("requests", summary.requests),
+        count("good", summary.good),
         count("errors", summary.errors),
         count("not_sent", summary.not_sent),
+        count("resent", summary.resent),
+        count("connects", summary.connects),
         ("took".to_owned(), summary.took.as_nanos().to_string(), "ns"),
         ("throughput".to_owned(), summary.throughput.get().to_string(), "per_second"),
     ];

@@ -122,8 +122,9 @@ fn variants(text: &mut String, summary: &Summary) {
             sample(text, &format!("{name}_total"), &labels, count(variant) as f64);
         }
     };
-    counter("weighbridge_requests", "Requests begun in measured windows.", |variant| variant.requests);
-    counter("weighbridge_not_sent", "Requests due but never sent.", |variant| variant.not_sent);
+    counter("weighbridge_requests", "Requests due in measured windows.", |variant| variant.requests);
+    counter("weighbridge_not_sent", "Those never sent.", |variant| variant.not_sent);
+    counter("weighbridge_resent", "How often requests were sent again.", |variant| variant.resent);
     family(text, "weighbridge_errors", "counter", None, "Failed requests by kind.");
     for (variant, point) in each() {
         for kind in ErrorKind::ALL {

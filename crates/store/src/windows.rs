@@ -12,7 +12,7 @@ use crate::error::Problem;
 use crate::table::{Cells, RowWriter, has_column, read_table, write_table};
 
 /// `windows.csv`: one row a window, in order of time.
-pub(crate) const WINDOW_COLUMNS: [&str; 47] = [
+pub(crate) const WINDOW_COLUMNS: [&str; 48] = [
     "window",
     "kind",
     "block",
@@ -34,6 +34,7 @@ pub(crate) const WINDOW_COLUMNS: [&str; 47] = [
     "errors_protocol",
     "errors_status",
     "errors_check",
+    "resent",
     "held_up",
     "connects",
     "handshakes",
@@ -64,6 +65,9 @@ pub(crate) const WINDOW_COLUMNS: [&str; 47] = [
 
 /// Absent in records from before there were batches.
 const BATCH_COLUMN: &str = "batch";
+
+/// Absent in records from before requests were sent again. Where it is absent, `requests` lacks those not sent.
+const RESENT_COLUMN: &str = "resent";
 
 /// Absent in records from before stalled replies were counted.
 const HELD_UP_COLUMN: &str = "held_up";
@@ -150,12 +154,14 @@ pub(crate) const REMOVED_KIND: &str = "extra";
 pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord>, Vec<bool>), Problem> {
     let optional = OptionalColumns {
         batch: has_column(bytes, BATCH_COLUMN).then_some(batch),
+        resent: has_column(bytes, RESENT_COLUMN),
         held_up: has_column(bytes, HELD_UP_COLUMN),
         payload: has_column(bytes, PAYLOAD_COLUMN),
         core_latency: has_column(bytes, CORE_LATENCY_COLUMN),
     };
     let is_read = |column: &&str| match *column {
         BATCH_COLUMN => optional.batch.is_some(),
+        RESENT_COLUMN => optional.resent,
         HELD_UP_COLUMN => optional.held_up,
         PAYLOAD_COLUMN | PAYLOAD_RECEIVED_COLUMN => optional.payload,
         CORE_LATENCY_COLUMN => optional.core_latency,
@@ -170,7 +176,10 @@ pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord
         }
         expected += 1;
         let kind = cells.word_unless(REMOVED_KIND)?;
-        let window = read_window(cells, kind.unwrap_or(WindowKind::LeadIn), optional)?;
+        let mut window = read_window(cells, kind.unwrap_or(WindowKind::LeadIn), optional)?;
+        if !optional.resent {
+            window.figures.requests = window.figures.offered;
+        }
         Ok((window, kind.is_none()))
     })?;
     Ok(rows.into_iter().unzip())
@@ -181,6 +190,7 @@ pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord
 struct OptionalColumns {
     /// The batch of every row; `None` without the column.
     batch: Option<u32>,
+    resent: bool,
     held_up: bool,
     payload: bool,
     core_latency: bool,
@@ -248,6 +258,7 @@ fn window_row(index: u64, window: &WindowRecord, batch: u32) -> RowWriter {
     for kind in ErrorKind::ALL {
         row.number(figures.errors.get(kind));
     }
+    row.number(figures.resent);
     row.number(figures.held_up).number(figures.connects).number(figures.handshakes).number(figures.resumed);
     match &figures.all {
         Some(all) => push_operation(&mut row, all),
@@ -303,6 +314,7 @@ fn read_window(
             requests: cells.u64()?,
             not_sent: cells.u64()?,
             errors: read_errors(cells)?,
+            resent: if optional.resent { cells.u64()? } else { 0 },
             held_up: if optional.held_up { cells.u64()? } else { 0 },
             connects: cells.u64()?,
             handshakes: cells.u64()?,
@@ -417,6 +429,24 @@ mod tests {
             read_windows(older.as_bytes(), 0),
             Ok((vec![WindowRecord { core_latency: None, ..window() }], vec![false]))
         );
+    }
+
+    /// `requests` of older records lacks those not sent; `offered` has them.
+    #[test]
+    fn requests_of_an_older_record_are_those_that_were_due() {
+        let counts = |requests| WindowRecord {
+            figures: WindowFigures { offered: 5, requests, not_sent: 2, ..WindowFigures::default() },
+            core_latency: None,
+            ..window()
+        };
+        let table = String::from_utf8(write_windows(&[counts(3)], 6)).expect("text");
+        let without = |line: &str, column: usize| {
+            let cells = line.split(',').enumerate().filter(|(at, _)| *at != column);
+            cells.map(|(_, cell)| cell).collect::<Vec<_>>().join(",")
+        };
+        let resent = WINDOW_COLUMNS.iter().position(|column| *column == RESENT_COLUMN).expect("a column");
+        let old: String = table.lines().map(|line| without(line, resent) + "\n").collect();
+        assert_eq!(read_windows(old.as_bytes(), 6), Ok((vec![counts(5)], vec![false])));
     }
 
     #[test]

@@ -1731,7 +1731,7 @@ export interface VariantSummary {
   kernel_timestamps?: StampSummary | null;
   name: string;
   /**
-   * Requests that were due and never sent.
+   * Requests never sent.
    */
   not_sent: number;
   other_windows?: OtherWindows;
@@ -1750,9 +1750,13 @@ export interface VariantSummary {
    */
   relay?: Relay | null;
   /**
-   * Requests begun in measured windows.
+   * Requests due in measured windows: good ones, errors and those not sent.
    */
   requests: number;
+  /**
+   * How often a request was sent again on another connection; left out if none was.
+   */
+  resent?: number;
   /**
    * What its language's runtime reports, by key: `gc`, `heap_bytes` … If starts differ, all values, joined
    * by ` or `.

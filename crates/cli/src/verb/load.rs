@@ -111,7 +111,13 @@ fn one(
     if let (Some(why), remedy) = (&record.idle.refused, record.idle.remedy.as_deref().unwrap_or_default()) {
         printer.warning(format_args!("idle cores could not be kept awake: {why}; {remedy}"));
     }
-    let figures = judged::single(&record.windows, &record.tallies, due(&job), record.sharing.as_deref());
+    let facts = judged::LoadFacts {
+        due: due(&job),
+        sharing: record.sharing.as_deref(),
+        connects: record.connects,
+        given_up: record.given_up,
+    };
+    let figures = judged::single(&record.windows, &record.tallies, &facts);
     let mut summary = summary_of(&job, &record, &figures, arguments.latency);
     // What was measured so far is shown, and the output says that it is not all that was requested.
     let cut = match (record.ending, &record.trouble) {
@@ -226,11 +232,13 @@ fn summary_of(
         schema: LoadSummary::SCHEMA,
         url: shown_path(&job.url.to_string()),
         requests: figures.requests,
+        good: figures.good,
         errors: figures.errors.total(),
         errors_by_kind: figures.errors,
         failures: record.failures.iter().map(said).collect(),
         failures_unlisted: record.failures_unlisted,
         not_sent: figures.not_sent,
+        resent: figures.resent,
         took: figures.took,
         connections: job.load.connections,
         threads: job.threads,

@@ -153,7 +153,7 @@ impl Block<'_, '_> {
             self.add_failures(index, failures);
             self.check_alive(index, place.kind, figures, trouble.clone())?;
         }
-        Ok(reports.iter().map(|report| report.figures.requests).collect())
+        Ok(reports.iter().map(|report| report.figures.begun()).collect())
     }
 }
 

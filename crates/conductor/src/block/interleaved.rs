@@ -80,7 +80,7 @@ impl Block<'_, '_> {
             }
         }
         for (index, (report, buffer)) in reports.iter().zip(buffers).enumerate() {
-            let used = after[index].since(&before[index], report.figures.requests);
+            let used = after[index].since(&before[index], report.figures.begun());
             self.record(index, place, &report.figures, used.collect());
             self.keep(index, place, buffer.unwrap_or_default(), report.seen.clone());
         }

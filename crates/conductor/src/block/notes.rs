@@ -8,7 +8,7 @@ use weighbridge_model::event::Event;
 use weighbridge_model::id::PointId;
 use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{RoleMemory, Traffic, WindowKind, WindowRecord};
+use weighbridge_model::record::{RoleMemory, Traffic, WindowFigures, WindowKind, WindowRecord};
 
 use super::{Abort, Block, BoundWorkload};
 use crate::failures;
@@ -94,7 +94,7 @@ fn answered(windows: &[WindowRecord]) -> Answered {
     let figures = || windows.iter().map(|window| &window.figures);
     let bytes = |traffic: &Traffic| traffic.sent.get() + traffic.received.get();
     Answered {
-        requests: figures().map(|figures| figures.requests.saturating_sub(figures.errors.total())).sum(),
+        requests: figures().map(WindowFigures::good).sum(),
         bytes: figures().map(|figures| bytes(&figures.traffic)).sum(),
     }
 }

@@ -10,9 +10,7 @@ use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_model::event::{Event, Recent};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
-use weighbridge_model::record::{
-    ErrorCounts, RoleCpu, Tallies, WindowEnd, WindowFigures, WindowKind, WindowRecord,
-};
+use weighbridge_model::record::{RoleCpu, Tallies, WindowEnd, WindowFigures, WindowKind, WindowRecord};
 
 use super::samples::expected;
 use super::{Abort, Block, BlockError, BoundWorkload};
@@ -78,7 +76,7 @@ impl Block<'_, '_> {
             let p50 = measured().next_back()?.figures.all.map(|all| all.response_p50);
             Some(Recent {
                 variant: self.context.experiment.variants[trial.variant.index()].name.clone(),
-                requests: sum(|figures| figures.requests),
+                requests: sum(WindowFigures::begun),
                 errors: sum(|figures| figures.errors.total()),
                 time: measured().map(|window| window.figures.ended.since(window.figures.started)).sum(),
                 p50,
@@ -118,7 +116,7 @@ impl Block<'_, '_> {
         let lead_in = self.lead_in_of(place.point, index, bound);
         let lead_place = WindowPlace { kind: WindowKind::LeadIn, ..place };
         let lead = self.window(index, lead_place, lead_in, None, Vec::new())?;
-        let mut before_it = lead.requests;
+        let mut before_it = lead.begun();
         let of = rounds.end;
         for round in rounds {
             let place = WindowPlace { round, ..place };
@@ -128,7 +126,7 @@ impl Block<'_, '_> {
             let figures = self.window(index, place, window, tallies, Vec::new())?;
             let after = self.variants[index].clocks();
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
-            record.cpu.extend(after.since(&before, before_it + figures.requests));
+            record.cpu.extend(after.since(&before, before_it + figures.begun()));
             (before, before_it) = (after, 0);
             if of - place.round > 1 && place.kind == WindowKind::Measured {
                 self.report(place.point, place.round, of, REPORT_IN_TURN);
@@ -260,10 +258,9 @@ impl Block<'_, '_> {
         figures: &WindowFigures,
         trouble: Option<Trouble>,
     ) -> Result<(), Abort> {
-        let ErrorCounts { connect, reset, timeout, protocol, .. } = figures.errors;
-        let unanswered = connect + reset + timeout + protocol;
+        let unanswered = figures.errors.unanswered();
         let timed = !matches!(kind, WindowKind::WarmUp | WindowKind::LeadIn);
-        let mute = timed && figures.requests >= MUTE_REQUESTS && unanswered == figures.requests;
+        let mute = timed && figures.begun() >= MUTE_REQUESTS && unanswered == figures.begun();
         let aborted = figures.end == WindowEnd::Aborted;
         if (unanswered > 0 || aborted)
             && let Some(how) = self.variants[index].death()

@@ -152,7 +152,7 @@ impl WarmedVariant {
 
 fn warm_window(figures: &WindowFigures) -> WarmWindow {
     WarmWindow {
-        requests: figures.requests,
+        requests: figures.begun(),
         time: figures.ended.since(figures.started),
         p50: figures.all.map(|all| all.response_p50),
     }

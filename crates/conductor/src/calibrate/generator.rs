@@ -249,12 +249,12 @@ impl GeneratorSession<'_> {
         let options = LoopOptions { waiting: how, ..LoopOptions::default() };
         let measured = self.measure(&ProbeLoad { law: "null", settings, options, load, keep: Keep::Sums })?;
         let (figures, lag) = (&measured.figures, &measured.tallies.lag);
-        let good = figures.requests - figures.errors.total();
+        let good = figures.good();
         Ok(Pacing {
             rate,
             waiting,
-            due: figures.offered,
-            achieved: Ratio::new(good as f64 / figures.offered.max(1) as f64),
+            due: figures.requests,
+            achieved: Ratio::new(good as f64 / figures.requests.max(1) as f64),
             lag_p50: Nanoseconds::from_nanos(lag.value_at_quantile(0.5)),
             lag_p99: Nanoseconds::from_nanos(lag.value_at_quantile(0.99)),
         })
@@ -267,7 +267,7 @@ impl GeneratorSession<'_> {
         let options = LoopOptions { waiting: LoopWaiting::AwakeIfBrief, ..LoopOptions::default() };
         let measured = self.measure(&ProbeLoad { law: "null", settings, options, load, keep: Keep::Sums })?;
         let figures = &measured.figures;
-        let good = figures.requests - figures.errors.total();
+        let good = figures.good();
         let per = |time: Nanoseconds| PerSecond::from_count(good, time);
         Ok(Ceiling {
             connections,

@@ -84,6 +84,10 @@ pub struct SingleRecord {
     pub tallies: Tallies,
     /// What made a thread give up.
     pub trouble: Option<Trouble>,
+    /// All connections that were opened, before and while measuring.
+    pub connects: u64,
+    /// Requests that were in flight when the user stopped it; they are errors of kind `reset`.
+    pub given_up: u64,
     /// The problem where client and server share a core.
     pub sharing: Option<String>,
     pub idle: IdleWait,
@@ -181,6 +185,8 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
             windows: Vec::new(),
             tallies: Tallies::default(),
             trouble: None,
+            connects: 0,
+            given_up: 0,
             sharing,
             idle: idle.wait().clone(),
             ending,
@@ -193,6 +199,8 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
             record.windows.push(share.figures);
             record.tallies.merge(&share.tallies);
             record.trouble = record.trouble.or(share.trouble);
+            record.connects += share.connects;
+            record.given_up += share.given_up;
             said.merge(&share.failures);
         }
         let secrets = Secrets::new(secrets::workload_secrets(&job.workload, &environment));
@@ -269,6 +277,8 @@ struct ThreadResult {
     figures: WindowFigures,
     tallies: Tallies,
     trouble: Option<Trouble>,
+    connects: u64,
+    given_up: u64,
     failures: Failures,
 }
 
@@ -304,8 +314,9 @@ impl ThreadShare<'_> {
         if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
             report.figures.ended = monotonic_now();
         }
-        let generator::WindowReport { figures, trouble, failures, .. } = report;
-        Ok(ThreadResult { figures, tallies, trouble, failures })
+        let generator::WindowReport { figures, trouble, given_up, failures, .. } = report;
+        let connects = generator.connects(VARIANT);
+        Ok(ThreadResult { figures, tallies, trouble, connects, given_up, failures })
     }
 
     /// Opens the connections and warms the server up. Returns the handshakes too.

@@ -96,7 +96,7 @@ impl<'a> Kept<'a> {
                     .copied()
                     .filter(|w| trial.windows.iter().any(|one| std::ptr::eq(one, *w)))
                     .collect();
-                let asked: u64 = own.iter().map(|window| window.figures.requests).sum();
+                let asked: u64 = own.iter().map(|window| window.figures.begun()).sum();
                 if samples.len() as u64 >= asked {
                     kept.good.extend(samples.into_iter().filter(|sample| sample.is_good()));
                     kept.seconds += cell.with(own).time().as_secs_f64();

@@ -78,7 +78,7 @@ fn cpu(cell: &Cell<'_>, role: &str) -> Option<f64> {
 
 fn busy(cell: &Cell<'_>) -> Option<f64> {
     let sum = |count: fn(&WindowRecord) -> u64| cell.windows.iter().map(|window| count(window)).sum::<u64>();
-    let (busy, requests) = (sum(|w| w.figures.health.busy.as_nanos()), sum(|w| w.figures.requests));
+    let (busy, requests) = (sum(|w| w.figures.health.busy.as_nanos()), sum(|w| w.figures.begun()));
     (requests > 0 && busy > 0).then(|| busy as f64 / requests as f64)
 }
 

@@ -48,7 +48,7 @@ pub(super) fn errors_elsewhere(context: &CheckContext<'_>) -> Option<Alarm> {
     let (mut counts, mut requests) = (ErrorCounts::default(), 0);
     for window in context.totals.cells.iter().flat_map(Cell::other_windows) {
         counts.add(window.figures.errors);
-        requests += window.figures.requests;
+        requests += window.figures.begun();
     }
     (counts.total() > 0).then(|| Alarm {
         impact: Impact::Note,

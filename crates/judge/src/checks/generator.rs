@@ -94,7 +94,7 @@ pub(super) fn generator_bound(context: &CheckContext<'_>) -> Option<Alarm> {
 
 /// CPU per request × requests / (time × cores).
 fn service_busy(totals: &VariantTotals<'_>, cores: u32) -> Option<Ratio> {
-    let used = |cell: &Cell<'_>| Some(cell.cpu_per_request()? * cell.requests() as f64);
+    let used = |cell: &Cell<'_>| Some(cell.cpu_per_request()? * cell.begun() as f64);
     let cpu: f64 = totals.cells.iter().map(used).sum::<Option<f64>>()?;
     let time: Nanoseconds = totals.cells.iter().map(Cell::time).sum();
     let available = time.as_nanos() as f64 * f64::from(cores);

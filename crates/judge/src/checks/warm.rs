@@ -22,7 +22,7 @@ pub(super) fn not_warm(context: &CheckContext<'_>) -> Option<Alarm> {
     }
     let unsettled = |cell: &&Cell<'_>| {
         let window = |window: &&WindowRecord| WarmWindow {
-            requests: window.figures.requests,
+            requests: window.figures.begun(),
             time: window.figures.ended.since(window.figures.started),
             p50: window.figures.all.as_ref().map(|all| all.response_p50),
         };

@@ -117,6 +117,10 @@ impl<'a> Cell<'a> {
         self.windows.iter().map(|w| w.figures.requests).sum()
     }
 
+    pub fn begun(&self) -> u64 {
+        self.windows.iter().map(|w| w.figures.begun()).sum()
+    }
+
     pub fn not_sent(&self) -> u64 {
         self.windows.iter().map(|w| w.figures.not_sent).sum()
     }

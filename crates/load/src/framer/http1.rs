@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::mem::MaybeUninit;
 
 use weighbridge_model::id::OperationId;
+use weighbridge_model::record::{ErrorKind, Outcome};
 
 use super::ordered::{Ordered, ParseStatus, Pending, Queue, line_end, pass_on};
 use super::request::{Rendered, ReplyShape, Request, reply_to};
@@ -161,12 +162,20 @@ impl Http1 {
         }
     }
 
-    /// Ends the oldest reply. If the peer closes after it, the other requests will never be answered.
+    /// Ends the oldest reply.
     fn finish(&mut self, sink: &mut Sink<'_>) {
         self.state = ReplyState::Head;
         self.answered(sink);
+        self.refuse_others(sink);
+    }
+
+    /// If the peer has announced that it closes after the last reply, it handles none of the other requests (RFC 9112,
+    /// section 9.6).
+    fn refuse_others(&mut self, sink: &mut Sink<'_>) {
         if self.persistence == Persistence::Close {
-            self.cut_short(sink);
+            while let Some(id) = self.pop() {
+                sink(Event::Refused(id));
+            }
         }
     }
 
@@ -340,7 +349,14 @@ impl Ordered for Http1 {
 
     fn end(&mut self, sink: &mut Sink<'_>) {
         if self.state == ReplyState::UntilClose {
-            self.finish(sink);
+            return self.finish(sink);
+        }
+        // The reply that announced the end was cut off; the requests behind it were refused all the same.
+        if self.persistence == Persistence::Close
+            && let Some(id) = self.pop()
+        {
+            sink(Event::Done(id, Outcome::Error(ErrorKind::Reset)));
+            self.refuse_others(sink);
         }
     }
 

@@ -144,6 +144,9 @@ pub enum Event<'a> {
     Trailers(u64, Head<'a>),
     /// The reply is over. `Ok` means whole by the protocol's rules; the check decides whether it is right.
     Done(u64, Outcome),
+    /// The peer has announced that it does not answer this request and has not begun to: it may be sent again on another
+    /// connection. Follows [`Event::Drain`]; no event names this start of the id again.
+    Refused(u64),
     /// The peer will close after the outstanding replies: start no more requests.
     Drain,
     /// The connection cannot be used any more; its outstanding requests failed with this kind.

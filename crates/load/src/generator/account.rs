@@ -31,6 +31,8 @@ pub(super) struct Account<'a> {
     last_failure: ErrorKind,
     /// Good replies that paused between two of their parts.
     held_up: u64,
+    /// Requests in flight when the window was stopped.
+    pub given_up: u64,
 }
 
 impl<'a> Account<'a> {
@@ -49,6 +51,7 @@ impl<'a> Account<'a> {
             failures: 0,
             last_failure: ErrorKind::Connect,
             held_up: 0,
+            given_up: 0,
         }
     }
 
@@ -77,17 +80,11 @@ impl<'a> Account<'a> {
                 self.recorder.message(session);
             }
             match record.outcome {
-                Outcome::Error(
-                    kind @ (ErrorKind::Connect
-                    | ErrorKind::Tls
-                    | ErrorKind::Reset
-                    | ErrorKind::Timeout
-                    | ErrorKind::Protocol),
-                ) => {
+                Outcome::Error(kind) if !kind.is_answered() => {
                     self.failures += 1;
                     self.last_failure = kind;
                 }
-                Outcome::Ok | Outcome::Error(ErrorKind::Status | ErrorKind::Check) => {
+                Outcome::Ok | Outcome::Error(_) => {
                     self.failures = 0;
                     self.last_reply = record.done;
                 }
@@ -108,6 +105,16 @@ impl<'a> Account<'a> {
         }
         self.last_done = self.last_done.max(last);
         last
+    }
+
+    /// The loop ends before the window: what is in flight fails, since no reply to it will be read. Call
+    /// [`settle`](Self::settle) afterwards.
+    pub fn give_up(&mut self, pool: &mut Pool, is_asked: bool, now: Timestamp) {
+        pool.abandon(ErrorKind::Reset, now);
+        if is_asked {
+            let requests = pool.finished.iter().filter(|finished| finished.reason == Reason::Load);
+            self.given_up += requests.count() as u64;
+        }
     }
 
     /// Whether to abort a window that only replies can end: for longer than the variant's patience there were only
@@ -147,11 +154,12 @@ impl<'a> Account<'a> {
             ended: self.last_done.unwrap_or(start),
             end,
             offered: window.offered(),
-            requests: window.requests(),
+            requests: window.requests() + window.not_sent(),
             not_sent: window.not_sent(),
             errors: recorded.errors,
+            resent: pool.resent(),
             held_up: self.held_up,
-            connects: pool.connects,
+            connects: pool.window_connects(),
             handshakes: handshakes.iter().sum(),
             resumed: handshakes[HandshakeKind::Resumed as usize],
             operations: recorded.operations,

@@ -169,11 +169,9 @@ impl LoopState<'_> {
                 accounts.filter_map(|(at, (one, pool))| Some((at, one.trouble(pool, io, now)?))).next();
             if trouble.is_some() || options.stop.load(Ordering::Relaxed) {
                 self.interleave.abort(now);
-                for pool in pools.iter_mut() {
-                    pool.abandon(ErrorKind::Reset, now);
-                    // Neither good nor bad: the loop stopped before it recorded them.
-                    pool.finished.clear();
-                    pool.messages.clear();
+                for (at, pool) in pools.iter_mut().enumerate() {
+                    self.accounts[at].give_up(pool, trouble.is_none(), now);
+                    self.settle(at, pool);
                 }
                 return Ok(Over { end: WindowEnd::Aborted, trouble });
             }
@@ -282,12 +280,13 @@ impl LoopState<'_> {
         for (at, (account, (pool, tallies))) in
             accounts.into_iter().zip(pools.iter_mut().zip(tallies)).enumerate()
         {
+            let given_up = account.given_up;
             let figures: WindowFigures =
                 account.figures(pool, self.interleave.window(at), over.end, health, tallies);
             let trouble = over.trouble.as_ref().filter(|(culprit, _)| *culprit == at);
             let trouble = trouble.map(|(_, trouble)| trouble.clone());
             let (failures, seen) = (pool.take_failures(), pool.take_seen());
-            reports.push(WindowReport { figures, trouble, failures, seen });
+            reports.push(WindowReport { figures, trouble, given_up, failures, seen });
         }
         reports
     }

@@ -35,7 +35,6 @@ impl Pool {
         if let Some((kind, time)) = connection.complete_handshake(now) {
             self.count.opened();
             self.handshakes.record(kind, time);
-            self.connects += 1;
             // The output is the handshake's own end, which must be sent even if no request follows.
             self.dirty.push_back(index as u32);
             self.list_all(index);

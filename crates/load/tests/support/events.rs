@@ -45,7 +45,9 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
         Event::Trailers(id, head) => Seen::Late(id, head.status),
         Event::Done(id, outcome) => Seen::Done(id, outcome),
         Event::Broken(kind) => Seen::Broken(kind),
-        Event::Message(..) | Event::Drain => panic!("neither messages nor a drain are known here"),
+        Event::Message(..) | Event::Refused(_) | Event::Drain => {
+            panic!("neither messages nor a drain are known here")
+        }
     };
     seen.push(event);
 }

@@ -16,6 +16,7 @@ enum Seen {
     Head(u64, u16, Vec<(String, Vec<u8>)>),
     Data(u64, Vec<u8>),
     Done(u64, Outcome),
+    Refused(u64),
     Drain,
     Broken(ErrorKind),
 }
@@ -48,6 +49,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
         },
         Event::Message(..) | Event::Trailers(..) => panic!("HTTP/1.1 reports neither messages nor trailers"),
         Event::Done(id, outcome) => seen.push(Seen::Done(id, outcome)),
+        Event::Refused(id) => seen.push(Seen::Refused(id)),
         Event::Drain => seen.push(Seen::Drain),
         Event::Broken(kind) => seen.push(Seen::Broken(kind)),
     }
@@ -253,7 +255,7 @@ fn pipelined_replies_go_to_their_requests_in_order() {
 }
 
 #[test]
-fn after_an_announced_close_the_rest_of_the_pipeline_is_cut_short() {
+fn an_announced_close_refuses_the_rest_of_the_pipeline() {
     let bytes = b"HTTP/1.1 200 OK\r\nConnection: keep-alive, Close\r\nContent-Length: 1\r\n\r\na";
     let seen = whole(&["GET"; 3], bytes, After::Nothing);
     assert_eq!(
@@ -262,10 +264,13 @@ fn after_an_announced_close_the_rest_of_the_pipeline_is_cut_short() {
             Seen::Drain,
             Seen::Data(0, b"a".to_vec()),
             Seen::Done(0, Outcome::Ok),
-            Seen::Done(1, RESET),
-            Seen::Done(2, RESET)
+            Seen::Refused(1),
+            Seen::Refused(2)
         ]
     );
+    // The reply that announced it may be cut off itself.
+    let seen = whole(&["GET"; 3], &bytes[..bytes.len() - 1], After::Eof);
+    assert_eq!(seen[1..], [Seen::Drain, Seen::Done(0, RESET), Seen::Refused(1), Seen::Refused(2)]);
 }
 
 #[test]
@@ -418,7 +423,7 @@ proptest! {
         let mut done: Vec<u64> = seen
             .iter()
             .filter_map(|event| match event {
-                Seen::Done(id, _) => Some(*id),
+                Seen::Done(id, _) | Seen::Refused(id) => Some(*id),
                 _ => None,
             })
             .collect();

@@ -26,11 +26,12 @@ enum Seen {
     Message(u64, u32),
     Trailers(u64, u16, Vec<(String, String)>),
     Done(u64, Outcome),
+    Refused(u64),
     Drain,
     Broken(ErrorKind),
 }
 
-use Seen::{Broken, Data, Done, Drain, Head, Message, Trailers};
+use Seen::{Broken, Data, Done, Drain, Head, Message, Refused, Trailers};
 
 const BROKEN: Seen = Broken(ErrorKind::Protocol);
 
@@ -48,6 +49,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
         Event::Trailers(id, head) => Trailers(id, head.status, own(&head)),
         Event::Message(id, count) => Message(id, count),
         Event::Done(id, outcome) => Done(id, outcome),
+        Event::Refused(id) => Refused(id),
         Event::Drain => Drain,
         Event::Broken(kind) => Broken(kind),
         Event::Data(id, bytes) => match seen.last_mut() {
@@ -404,12 +406,12 @@ fn heads_without_an_end_are_cut_off() {
 }
 
 #[test]
-fn goaway_ends_requests_the_server_will_not_answer_and_starts_no_more() {
+fn goaway_refuses_requests_the_server_will_not_answer_and_starts_no_more() {
     let mut side = Side::greeted(&[get(), get(), get()]);
     side.hear(&goaway((1 << 31) - 1, 0));
     assert_eq!((side.seen.as_slice(), side.framer.room()), (&[Drain][..], 0));
     side.hear(&goaway(3, 0));
-    assert_eq!(side.seen, [Drain, Done(2, RESET)]);
+    assert_eq!(side.seen, [Drain, Refused(2)]);
     let late = [headers(0, 5, OK), headers(END_STREAM, 3, OK), headers(END_STREAM, 1, OK)].concat();
     side.hear(&[late, goaway(3, 2)].concat());
     assert_eq!(
@@ -732,11 +734,12 @@ proptest! {
         // Every request ends at most once, and no event for it follows.
         for id in 0..3 {
             let of_it = |seen: &&Seen| match seen {
-                Head(of, ..) | Data(of, _) | Message(of, _) | Trailers(of, ..) | Done(of, _) => *of == id,
+                Head(of, ..) | Data(of, _) | Message(of, _) | Trailers(of, ..) => *of == id,
+                Done(of, _) | Refused(of) => *of == id,
                 Drain | Broken(_) => false,
             };
             let of_it: Vec<&Seen> = whole.0.iter().filter(of_it).collect();
-            let done = of_it.iter().position(|seen| matches!(seen, Done(..)));
+            let done = of_it.iter().position(|seen| matches!(seen, Done(..) | Refused(_)));
             prop_assert!(done.is_none_or(|at| at + 1 == of_it.len()), "{:?}", of_it);
         }
     }

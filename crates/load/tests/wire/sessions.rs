@@ -152,9 +152,8 @@ fn a_session_keeps_its_slot_and_others_wait_for_one() {
     };
     let (figures, _) = observed(&mut generator, load);
     // 0, 1 … 14 µs; the queue and two slots hold most of them, and the rest is counted.
-    assert_eq!(figures.offered, 15);
-    assert_eq!(figures.requests + figures.not_sent, 15);
-    assert!(figures.requests >= 12);
+    assert_eq!((figures.offered, figures.requests), (15, 15));
+    assert!(figures.begun() >= 12);
 }
 
 #[test]
@@ -270,7 +269,7 @@ fn a_request_turned_away_drops_its_operation() {
     flow.origin = Some(Generator::clock());
     let load = Load::Open { flow, queue: 2, end: drain(Stop::Count(5)) };
     let (figures, samples) = observed(&mut generator, load);
-    assert_eq!((figures.requests, figures.not_sent), (2, 3));
+    assert_eq!((figures.requests, figures.not_sent), (5, 3));
     assert_eq!(samples.iter().map(|sample| sample.operation.0).collect::<Vec<_>>(), [0, 1]);
 }
 

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod accounts;
 mod http;
 mod servers;
 mod truth;

@@ -167,9 +167,9 @@ fn requests(summary: &Summary) -> Fact {
     let unsent: u64 = summary.variants.iter().map(|variant| variant.not_sent).sum();
     let says = match (failed, unsent) {
         (0, 0) => "All were sent, and every reply passed its check.".to_owned(),
-        (0, _) => format!("{} more were due but never sent.", grouped(unsent)),
+        (0, _) => format!("{} were never sent.", grouped(unsent)),
         (_, 0) => format!("{} failed.", grouped(failed)),
-        _ => format!("{} failed; {} more were due but never sent.", grouped(failed), grouped(unsent)),
+        _ => format!("{} failed; {} were never sent.", grouped(failed), grouped(unsent)),
     };
     Fact { name: "Requests", value: grouped(total), says, mark: Mark::doubt_if(failed + unsent > 0) }
 }

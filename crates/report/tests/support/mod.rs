@@ -140,6 +140,7 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
         samples: None,
         connects: 0,
         not_sent: 0,
+        resent: 0,
         windows: 1_830,
         blocks: 6,
         batches: Vec::new(),
@@ -569,6 +570,8 @@ pub fn load_overloaded() -> LoadSummary {
     let names = ["mean", "p50", "p90", "p99", "p99.9", "max"];
     let rate = |per_second: f64| PerSecond::new(per_second).unwrap();
     LoadSummary {
+        requests: 25_000,
+        good: 10_000,
         not_sent: 15_000,
         errors: 0,
         errors_by_kind: ErrorCounts::default(),
@@ -606,6 +609,7 @@ pub fn load() -> LoadSummary {
         schema: LoadSummary::SCHEMA,
         url: "http://127.0.0.1:8080/person/1".into(),
         requests: 10_000,
+        good: 9_988,
         errors: 12,
         errors_by_kind: ErrorCounts { status: 12, ..ErrorCounts::default() },
         failures: vec![
@@ -614,6 +618,7 @@ pub fn load() -> LoadSummary {
         ],
         failures_unlisted: 1,
         not_sent: 0,
+        resent: 0,
         took: Nanoseconds::from_millis(2_004),
         connections: 16,
         threads: 1,
@@ -707,6 +712,7 @@ fn latency() -> TimeDistribution {
 
 pub fn load_valid() -> LoadSummary {
     LoadSummary {
+        good: 10_000,
         errors: 0,
         errors_by_kind: ErrorCounts::default(),
         failures: Vec::new(),

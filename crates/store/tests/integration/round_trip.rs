@@ -185,6 +185,7 @@ fn any_figures() -> impl Strategy<Value = WindowFigures> {
             requests: c[9],
             not_sent: c[10],
             errors,
+            resent: c[2],
             held_up: 0,
             connects: c[11],
             handshakes: c[23],

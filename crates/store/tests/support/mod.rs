@@ -202,6 +202,7 @@ fn figures(random: &mut ChaCha8Rng, index: u32) -> WindowFigures {
         requests: random.random_range(200..300),
         not_sent: random.random_range(0..2),
         errors,
+        resent: 0,
         held_up: 0,
         connects: random.random_range(0..16),
         handshakes: random.random_range(0..16),

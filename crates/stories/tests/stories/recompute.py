@@ -398,15 +398,15 @@ class Cell:
         if quantity == "cpu_per_operation":
             return self.cpu_per_request()
         if quantity == "bytes_per_operation":
-            answered = self.sum("requests") - self.sum(*UNANSWERED)
+            answered = self.sum("requests") - self.sum("not_sent", *UNANSWERED)
             moved = self.sum("sent_bytes", "received_bytes")
             return moved / answered if answered > 0 and moved else None
         if quantity == "payload_bytes_per_operation":
-            answered = self.sum("requests") - self.sum(*UNANSWERED)
+            answered = self.sum("requests") - self.sum("not_sent", *UNANSWERED)
             payload = self.sum("payload_sent_bytes", "payload_received_bytes")
             return payload / answered if answered > 0 and payload else None
         if quantity == "segments_per_operation":
-            answered = self.sum("requests") - self.sum(*UNANSWERED)
+            answered = self.sum("requests") - self.sum("not_sent", *UNANSWERED)
             segments = self.sum("segments_out", "segments_in")
             return segments / answered if answered > 0 and segments else None
         peaks = (sum(m["peak_bytes"] for m in t.memory if m["point"] == self.point) for t in self.trials)
@@ -632,7 +632,7 @@ class Table:
         wall = sum(cell.sum("loop_wall_ns") for cell in cells)
         if not wall or sum(cell.sum("loop_busy_ns") for cell in cells) / wall <= BUSY_SHARE:
             return False
-        used = [(cell.cpu_per_request(), cell.sum("requests")) for cell in cells]
+        used = [(cell.cpu_per_request(), cell.sum("requests") - cell.sum("not_sent")) for cell in cells]
         time = sum(cell.nanoseconds() for cell in cells)
         if self.run.service_cores is None or not time or any(cpu is None for cpu, _ in used):
             return True  # Where nothing accounts for the service it cannot be shown to be the limit.

@@ -408,10 +408,11 @@ impl Http2 {
             let Some(slot) = self.streams.at(place) else { continue };
             let stream = self.streams.get(slot);
             if stream.stream > last {
-                let (id, stream) = (stream.id, stream.stream);
+                let (id, stream, is_begun) = (stream.id, stream.stream, stream.stage != Stage::Head);
                 self.abandoned.add(stream);
                 self.close(slot);
-                sink(Event::Done(id, RESET));
+                // A peer that had begun its reply contradicts itself: it did handle the request.
+                sink(if is_begun { Event::Done(id, RESET) } else { Event::Refused(id) });
             }
         }
         Ok(())
