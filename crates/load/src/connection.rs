@@ -3,11 +3,14 @@
 //! It moves bytes between socket and framer and reports which requests ended. The pool and the window decide when to
 //! send, when to open and when to give up.
 
+mod refused;
+mod traffic;
+
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use weighbridge_model::id::OperationId;
-use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, HELD_UP, HandshakeKind, Outcome, RequestRecord, Traffic};
 
 use crate::framer::request::{Rendered, SessionPlace};
@@ -422,36 +425,6 @@ impl Connection {
         self.fresh.push(lane_index);
     }
 
-    /// Whether requests that were refused wait for the connection to be opened again.
-    pub fn has_refused(&self) -> bool {
-        !self.refused.is_empty()
-    }
-
-    /// Sends refused requests again, the one that has been due for longest first, as far as the connection takes them.
-    /// Call [`write`](Self::write) afterwards.
-    pub fn send_refused(&mut self, now: Timestamp, context: &mut ReplyContext<'_>) {
-        let mut refused = std::mem::take(&mut self.refused);
-        let lanes = &self.lanes;
-        refused.sort_unstable_by_key(|lane| (lanes[*lane as usize].due, *lane));
-        let mut sent = 0;
-        for &lane in &refused {
-            if !self.takes_more() {
-                break;
-            }
-            self.send(lane, now, context);
-            sent += 1;
-        }
-        refused.drain(..sent);
-        self.refused = refused;
-    }
-
-    /// Fails the requests that wait to be sent again.
-    pub fn fail_refused(&mut self, kind: ErrorKind, now: Timestamp, finished: &mut Vec<Finished>) {
-        for lane in self.refused.drain(..) {
-            finished.push(self.lanes[lane as usize].finish(Outcome::Error(kind), now));
-        }
-    }
-
     /// Fails lane 0's next request, due at `due`, because the connection failed before it could be sent.
     pub fn fail_next(
         &mut self,
@@ -810,40 +783,6 @@ impl Connection {
         self.resent = 0;
         if let Some(counts) = self.counts() {
             self.baseline = counts;
-        }
-    }
-
-    /// The kernel's counts since the socket was opened, and the payload; where it keeps none, the bytes counted here and no
-    /// segments.
-    fn counts(&self) -> Option<Traffic> {
-        let Link::Open { socket } = &self.link else { return None };
-        let Moved { written, read, payload } = self.moved;
-        let own = || Traffic { sent: Bytes::new(written), received: Bytes::new(read), ..Traffic::default() };
-        Some(Traffic {
-            payload_sent: Bytes::new(payload.sent),
-            payload_received: Bytes::new(payload.received),
-            ..sys::traffic(socket.as_fd(), Bytes::new(read)).unwrap_or_else(own)
-        })
-    }
-
-    /// How often requests were sent again since the window began.
-    pub fn resent(&self) -> u64 {
-        self.resent
-    }
-
-    /// The counts since the window began.
-    pub fn traffic(&self) -> Traffic {
-        let Some(now) = self.counts() else { return Traffic::default() };
-        let before = self.baseline;
-        let bytes = |now: Bytes, before: Bytes| Bytes::new(now.get().saturating_sub(before.get()));
-        Traffic {
-            sent: bytes(now.sent, before.sent),
-            received: bytes(now.received, before.received),
-            segments_out: now.segments_out.saturating_sub(before.segments_out),
-            segments_in: now.segments_in.saturating_sub(before.segments_in),
-            retransmits: now.retransmits.saturating_sub(before.retransmits),
-            payload_sent: bytes(now.payload_sent, before.payload_sent),
-            payload_received: bytes(now.payload_received, before.payload_received),
         }
     }
 }

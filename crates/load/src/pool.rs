@@ -5,6 +5,7 @@
 mod handshake;
 mod later;
 mod opening;
+mod refused;
 mod stamping;
 mod thinking;
 
@@ -320,11 +321,6 @@ impl Pool {
         self.connects + untold as u64
     }
 
-    /// How often requests of the window were sent again.
-    pub fn resent(&self) -> u64 {
-        self.connections.iter().map(Connection::resent).sum()
-    }
-
     /// What was seen of single requests of the window, where they were kept.
     pub fn take_seen(&mut self) -> Vec<Seen> {
         self.sessions.take_seen()
@@ -471,21 +467,6 @@ impl Pool {
                 self.ready.push_back(slot);
             }
         }
-    }
-
-    /// Sends the refused requests of an open connection again. Returns whether it took all of them.
-    fn send_refused(&mut self, index: usize) -> bool {
-        let connection = &mut self.connections[index];
-        if !connection.has_output() {
-            self.dirty.push_back(index as u32);
-        }
-        let mut context =
-            reply_context(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
-        connection.send_refused(sys::clock(), &mut context);
-        if connection.has_refused() {
-            connection.parked = Parked::Some;
-        }
-        !connection.has_refused()
     }
 
     /// Starts every request that is due and has a slot. Call [`flush`](Self::flush) afterwards.

@@ -196,17 +196,23 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
         };
         let mut said = Failures::default();
         for share in shares? {
-            record.windows.push(share.figures);
-            record.tallies.merge(&share.tallies);
-            record.trouble = record.trouble.or(share.trouble);
-            record.connects += share.connects;
-            record.given_up += share.given_up;
             said.merge(&share.failures);
+            record.add(share);
         }
         let secrets = Secrets::new(secrets::workload_secrets(&job.workload, &environment));
         record.failures = failures::shown(&said, &secrets);
         record.failures_unlisted = said.unlisted();
         return Ok(record);
+    }
+}
+
+impl SingleRecord {
+    fn add(&mut self, share: ThreadResult) {
+        self.windows.push(share.figures);
+        self.tallies.merge(&share.tallies);
+        self.trouble = self.trouble.take().or(share.trouble);
+        self.connects += share.connects;
+        self.given_up += share.given_up;
     }
 }
 
