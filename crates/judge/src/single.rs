@@ -9,7 +9,7 @@ use weighbridge_model::estimate::{Statistic, Validity};
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::legs::StampSummary;
-use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
+use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio, grouped};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, HandshakeKind, Outcome, Tallies, Tally, Traffic, WindowEnd, WindowFigures,
 };
@@ -347,9 +347,12 @@ impl Single {
 fn check(single: &mut Single, windows: &[WindowFigures], tallies: &Tallies, given_up: u64) {
     let good = single.good;
     if given_up > 0 {
-        let reason =
-            format!("{given_up} requests in flight when it was stopped count as errors of kind reset");
-        single.reasons.push(reason);
+        let what = if given_up == 1 {
+            "request in flight counts as error"
+        } else {
+            "requests in flight count as errors"
+        };
+        single.reasons.push(format!("stopped: {} {what} of kind reset", grouped(given_up)));
     }
     if good == 0 {
         single.doubt(Validity::Invalid, "no good reply came".to_owned());
@@ -358,8 +361,11 @@ fn check(single: &mut Single, windows: &[WindowFigures], tallies: &Tallies, give
     let failed = single.errors.total().saturating_sub(given_up);
     if good > 0 && failed as f64 > single.requests as f64 * ERROR_SHARE {
         let requests = single.requests;
-        let reason =
-            format!("{failed} of {requests} requests failed; times and throughput are of good replies");
+        let reason = format!(
+            "{} of {} requests failed; times and throughput are of good replies",
+            grouped(failed),
+            grouped(requests)
+        );
         single.doubt(Validity::Suspect, reason);
     }
     if good > 0 && !tallies.lag.is_empty() {
@@ -553,7 +559,7 @@ mod tests {
         assert_eq!(validity(10).validity, Validity::Valid);
         let suspect = validity(11);
         assert_eq!(suspect.validity, Validity::Suspect);
-        assert!(suspect.reasons[0].starts_with("11 of 1000 requests failed"), "{:?}", suspect.reasons);
+        assert!(suspect.reasons[0].starts_with("11 of 1,000 requests failed"), "{:?}", suspect.reasons);
         assert_eq!(validity(1_000).validity, Validity::Invalid);
         let mut tallies = Tallies::default();
         tallies.lag.record_n(5_000_000, 1_000).unwrap();
@@ -575,7 +581,7 @@ mod tests {
         };
         let (validity, reasons) = judged(64);
         assert_eq!(validity, Validity::Valid);
-        assert!(reasons.starts_with("64 requests in flight when it was stopped"), "{reasons}");
+        assert!(reasons.starts_with("stopped: 64 requests in flight count"), "{reasons}");
         assert_eq!([50, 0].map(|given_up| judged(given_up).0), [Validity::Suspect; 2]);
     }
 

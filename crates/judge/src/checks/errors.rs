@@ -1,6 +1,6 @@
 //! Did the variant answer, and answer well?
 
-use weighbridge_model::quantity::Ratio;
+use weighbridge_model::quantity::{Ratio, grouped};
 use weighbridge_model::record::{ErrorCounts, ErrorKind};
 
 use super::{Alarm, CheckContext, Impact, VariantTotals};
@@ -35,8 +35,8 @@ pub(super) fn errors(context: &CheckContext<'_>) -> Option<Alarm> {
         name: "errors",
         evidence: format!(
             "{} of {} requests failed: {}",
-            context.totals.failed,
-            context.totals.requests,
+            grouped(context.totals.failed),
+            grouped(context.totals.requests),
             by_kind(&counts)
         ),
         remedy: "look at the service's output; times and throughput are of good replies",

@@ -295,7 +295,7 @@ fn few_errors_are_a_note_with_counts() {
     trials[0].windows[0].figures.errors.reset = 2;
     let summary = summarise(&question(&["a", "b"]), &trials);
     let finding = summary.findings.iter().find(|f| f.name == "errors").unwrap();
-    assert_eq!(finding.evidence, "2 of 12000 requests failed: 2 reset");
+    assert_eq!(finding.evidence, "2 of 12,000 requests failed: 2 reset");
     assert_eq!(summary.validity, Validity::Valid);
 }
 
