@@ -1,7 +1,8 @@
-//! What `/proc` says of processes: their identity, the members of a session, and whether their threads have
-//! stopped.
+//! What `/proc` says of processes: their identity, the members of a session, what runs below a process, and
+//! whether their threads have stopped.
 //!
-//! It only reads, and never signals. A process is identified by id *and* start time, since ids are reused.
+//! A process is identified by id *and* start time, since ids are reused; only the very process that was read is
+//! signalled.
 
 use std::fs;
 use std::io;
@@ -11,9 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
-use crate::host::sys;
+use crate::host::sys::{self, Signal};
 
 pub use crate::host::id::Pid;
+
+/// How often `/proc` is read again because a parent ended meanwhile.
+const SEARCHES: usize = 5;
 
 /// A process that cannot be mistaken for a later one of the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +36,10 @@ impl ProcessIdentity {
     /// This process.
     pub fn own() -> Option<Self> {
         Self::read(Pid::own())
+    }
+    /// Sends it a signal, and never to a later process of the same id.
+    pub(crate) fn signal(self, signal: Signal) -> io::Result<()> {
+        sys::signal_if(self.pid, signal, || Self::read(self.pid) == Some(self))
     }
     /// Whether this very process exists and is not a zombie.
     pub fn is_alive(self) -> bool {
@@ -88,6 +96,11 @@ impl ProcessStat {
         })
     }
 
+    /// Which process it is.
+    pub(crate) const fn identity(&self) -> ProcessIdentity {
+        ProcessIdentity { pid: self.pid, start_time: self.start_time }
+    }
+
     /// Whether it has ended: a zombie, or dead.
     pub const fn is_gone(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
@@ -101,6 +114,60 @@ pub fn processes() -> Vec<ProcessStat> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid::new))
         .filter_map(ProcessStat::read)
         .collect()
+}
+
+/// The processes below `root` that still run: its children, their children and so on.
+///
+/// A parent may end while `/proc` is read and its id be taken by a stranger. So a child counts only if its parent
+/// was still the same process after the child was read; otherwise `/proc` is read again. Of processes that end
+/// all the time some may be missing.
+pub(crate) fn descendants(root: ProcessIdentity) -> Vec<ProcessStat> {
+    let mut found = Vec::new();
+    for _ in 0..SEARCHES {
+        let all = processes();
+        let is_same = |parent: ProcessIdentity| ProcessIdentity::read(parent.pid) == Some(parent);
+        let whole = below(root, &all, |_| true).len();
+        found = below(root, &all, is_same);
+        if found.len() == whole {
+            break;
+        }
+    }
+    found.retain(|stat| !stat.is_gone());
+    found
+}
+
+/// The processes below `root` by the parents that they name, as far as `is_same` confirms these.
+fn below(
+    root: ProcessIdentity,
+    all: &[ProcessStat],
+    is_same: impl Fn(ProcessIdentity) -> bool,
+) -> Vec<ProcessStat> {
+    let mut found: Vec<ProcessStat> = Vec::new();
+    let mut parents = vec![root];
+    while let Some(parent) = parents.pop() {
+        // Nothing starts before its parent.
+        let is_child =
+            |stat: &&ProcessStat| stat.parent == parent.pid && stat.start_time >= parent.start_time;
+        let children: Vec<&ProcessStat> = all.iter().filter(is_child).collect();
+        if !children.is_empty() && is_same(parent) {
+            parents.extend(children.iter().map(|stat| stat.identity()));
+            found.extend(children.into_iter().cloned());
+        }
+    }
+    found
+}
+
+/// The user that a process acts as; `None` if it has ended.
+pub(crate) fn user(pid: Pid) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// Whether processes of other users are hidden from this one (`hidepid` of `proc(5)`).
+pub fn others_are_hidden() -> bool {
+    // The first process is root's, and always there.
+    ProcessStat::read(Pid::new(1)).is_none()
 }
 
 /// The processes of a session or process group that still run. A session includes its groups, so children of
@@ -201,6 +268,24 @@ mod tests {
             assert_eq!(ProcessStat::parse(&LINE[..end]), None, "first {end} bytes");
         }
         assert_eq!(ProcessStat::parse(")x("), None);
+    }
+
+    /// A line of `/proc/<pid>/stat` of this process.
+    fn process(pid: i32, parent: i32, start_time: u64) -> ProcessStat {
+        let line = format!("{pid} (x) S {parent} 1 1 {}{start_time}", "0 ".repeat(15));
+        ProcessStat::parse(&line).expect("a whole line")
+    }
+
+    #[test]
+    fn children_of_children_are_below_and_whoever_took_a_parents_id_is_not() {
+        let root = ProcessIdentity { pid: Pid::new(10), start_time: 100 };
+        let all = [process(10, 1, 100), process(11, 10, 101), process(12, 11, 102), process(13, 1, 103)];
+        let ids = |found: Vec<ProcessStat>| found.iter().map(|stat| stat.pid.get()).collect::<Vec<_>>();
+        assert_eq!(ids(below(root, &all, |_| true)), [11, 12]);
+        // 11 has ended and 12 is a stranger's child, or cannot be told from one.
+        assert_eq!(ids(below(root, &all, |parent| parent.pid.get() == 10)), [11]);
+        // It started before what would be its parent.
+        assert_eq!(ids(below(root, &[process(11, 10, 99)], |_| true)), [0; 0]);
     }
 
     #[test]
