@@ -61,6 +61,8 @@ pub struct ProcessStat {
     /// Process group.
     pub group: Pid,
     pub session: Pid,
+    /// Threads, one that has ended last included.
+    pub threads: u64,
     /// CPU time in user and kernel mode, in clock ticks.
     pub cpu_ticks: u64,
     /// Start, in clock ticks since boot.
@@ -92,6 +94,7 @@ impl ProcessStat {
             group: id(5)?,
             session: id(6)?,
             cpu_ticks: ticks(14)?.saturating_add(ticks(15)?),
+            threads: ticks(20)?,
             start_time: ticks(22)?,
         })
     }
@@ -101,8 +104,14 @@ impl ProcessStat {
         ProcessIdentity { pid: self.pid, start_time: self.start_time }
     }
 
-    /// Whether it has ended: a zombie, or dead.
+    /// Whether it has ended: a zombie, or dead. One whose first thread alone has ended looks like a zombie and
+    /// runs on.
     pub const fn is_gone(&self) -> bool {
+        self.has_stopped_for_good() && self.threads <= 1
+    }
+
+    /// Whether the thread that the line is about has ended.
+    const fn has_stopped_for_good(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 }
@@ -194,7 +203,8 @@ pub(crate) fn threads(pid: Pid) -> Vec<Pid> {
 pub(crate) fn all_threads_stopped(pid: Pid) -> bool {
     threads(pid).into_iter().all(|thread| {
         let line = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).unwrap_or_default();
-        ProcessStat::parse(&line).is_none_or(|stat| matches!(stat.state, 'T' | 't') || stat.is_gone())
+        ProcessStat::parse(&line)
+            .is_none_or(|stat| matches!(stat.state, 'T' | 't') || stat.has_stopped_for_good())
     })
 }
 
@@ -256,10 +266,19 @@ mod tests {
             parent: Pid::new(1),
             group: Pid::new(5216),
             session: Pid::new(77),
+            threads: 3,
             cpu_ticks: 42,
             start_time: 98765,
         };
         assert_eq!(stat, wanted);
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_has_ended_is_not_gone() {
+        let stat = |state, threads| {
+            ProcessStat { state, threads, ..ProcessStat::parse(LINE).expect("a whole line") }.is_gone()
+        };
+        assert_eq!([stat('Z', 1), stat('Z', 0), stat('Z', 2), stat('S', 1)], [true, true, false, false]);
     }
 
     #[test]

@@ -257,6 +257,16 @@ impl Unit {
         self.signal_all(Signal::KILL);
     }
 
+    /// Whether all that is left is another user's, so that no signal of ours reaches it.
+    pub(crate) fn is_out_of_reach(&mut self) -> bool {
+        let members = self.members();
+        let refuses = |pid: &Pid| {
+            let again = ProcessIdentity::read(*pid).map(|process| process.signal(Signal::KILL));
+            again.is_some_and(|sent| sent.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied))
+        };
+        self.cgroup.is_none() && !members.is_empty() && members.iter().all(refuses)
+    }
+
     /// Whether the group at `path` is one of its own.
     pub(crate) fn is_limited_by(&self, path: &Path) -> bool {
         let own = self.cgroup.as_ref().is_some_and(|group| group.path() == path);

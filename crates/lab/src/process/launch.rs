@@ -216,7 +216,7 @@ impl Lab {
         if self.hierarchy.is_some() { FreezeMethod::Cgroup } else { FreezeMethod::Stop }
     }
 
-    /// Why the processes of `program` could neither be frozen nor ended; `None` if they can be.
+    /// Why processes of `program` could be neither frozen nor ended; `None` if they can be.
     pub fn out_of_reach(&self, program: &str, folder: Option<&Path>) -> Option<String> {
         // A control group freezes and ends whatever is in it.
         if self.hierarchy.is_some() || sys::may_end_others() {
@@ -224,7 +224,7 @@ impl Lab {
         }
         let (path, user) = foreign_user(program, folder)?;
         Some(format!(
-            "`{}` runs as user {user} (setuid), so without a control group it can be neither frozen nor ended from here; run `weigh` as that user",
+            "`{}` is setuid: what becomes user {user} wholly, as below `sudo`, can be neither frozen nor ended from here without a control group; run `weigh` as that user",
             path.display()
         ))
     }

@@ -408,6 +408,9 @@ impl Running {
             // Repeated, since a process may fork between the listing of members and their signals.
             if let Some(unit) = &mut self.unit {
                 unit.kill();
+                if unit.is_out_of_reach() {
+                    return;
+                }
             }
             std::thread::sleep(Duration::from_millis(1));
         }
