@@ -82,9 +82,8 @@ impl Place {
         pids.lines().filter_map(|line| line.parse().ok()).filter(|pid| runs(*pid)).collect()
     }
 
-    fn assert_nothing_left(&self, when: &str) {
-        eventually(&format!("{:?}, {when}: no survivor", self.who), || self.survivors().is_empty());
-        eventually(&format!("{:?}, {when}: no process", self.who), || self.world.processes("").is_empty());
+    /// The last empty group of a killed run may have to wait for the doctor, as its registry does.
+    fn assert_no_group_left(&self) {
         if let Some(group) = &self.group {
             let is_empty = || {
                 fs::read_dir(group)
@@ -92,6 +91,11 @@ impl Place {
             };
             eventually("no control group below the user's", is_empty);
         }
+    }
+
+    fn assert_nothing_left(&self, when: &str) {
+        eventually(&format!("{:?}, {when}: no survivor", self.who), || self.survivors().is_empty());
+        eventually(&format!("{:?}, {when}: no process", self.who), || self.world.processes("").is_empty());
     }
 }
 
@@ -232,6 +236,7 @@ fn ten_programs_that_try_to_survive_do_not_whoever_starts_them() {
             let run = ["run", "experiment.toml", "--out", "runs"];
             place.weigh(&run).end().assert_measured();
             place.assert_nothing_left("at the end");
+            place.assert_no_group_left();
             place.world.assert_nothing_left();
             fs::remove_dir_all(place.world.path("runs")).expect("the run's folder");
             fs::remove_file(place.world.path("pids")).expect("what they wrote");
@@ -247,6 +252,7 @@ fn ten_programs_that_try_to_survive_do_not_whoever_starts_them() {
             place.assert_nothing_left("killed");
             let cleaned = place.weigh(&["doctor", "--clean"]).end();
             assert!(!cleaned.assert_code(0).stdout.contains("gone: "), "{cleaned}");
+            place.assert_no_group_left();
             place.world.assert_nothing_left();
         });
     }
