@@ -25,7 +25,7 @@ struct Inner {
 
 /// A connection's place among them, until its head has come or it ends.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct HeadPlace {
     all: Arc<Unfinished>,
     address: IpAddr,
     number: u64,
@@ -33,8 +33,8 @@ pub(crate) struct Place {
 
 /// A connection whose head is awaited.
 #[derive(Debug)]
-pub(crate) struct Head {
-    pub(crate) place: Place,
+pub(crate) struct AwaitedHead {
+    pub(crate) place: HeadPlace,
     /// Gets a message when the place is taken away, and an error when the head has come.
     pub(crate) cut: oneshot::Receiver<()>,
 }
@@ -46,7 +46,7 @@ impl Unfinished {
     }
 
     /// Takes a place, possibly that of the oldest of the address.
-    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Head {
+    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> AwaitedHead {
         let (cutter, cut) = oneshot::channel();
         let mut inner = self.lock();
         let number = inner.next;
@@ -59,7 +59,7 @@ impl Unfinished {
             // If nobody listens, that connection has just ended.
             let _ = oldest.send(());
         }
-        Head { place: Place { all: Arc::clone(self), address, number }, cut }
+        AwaitedHead { place: HeadPlace { all: Arc::clone(self), address, number }, cut }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -68,7 +68,7 @@ impl Unfinished {
     }
 }
 
-impl Place {
+impl HeadPlace {
     /// The head has come: the connection no longer counts.
     pub(crate) fn leave(&self) {
         let mut inner = self.all.lock();
@@ -81,7 +81,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for HeadPlace {
     fn drop(&mut self) {
         self.leave();
     }

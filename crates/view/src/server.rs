@@ -27,7 +27,7 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 
 use crate::guard::{Refusal, check};
-use crate::heads::{Head, Unfinished};
+use crate::heads::{AwaitedHead, Unfinished};
 use crate::policy::Policy;
 use crate::site::{Answer, Download, Feed, Site, Update};
 
@@ -186,9 +186,9 @@ async fn accept(listener: TcpListener, context: Context, stopped: impl Future<Ou
 }
 
 /// One connection from its first request to its end, or until another takes its place.
-async fn serve(stream: TcpStream, Context { site, port, limits }: Context, head: Head) {
+async fn serve(stream: TcpStream, Context { site, port, limits }: Context, head: AwaitedHead) {
     let _ = stream.set_nodelay(true);
-    let Head { place, cut } = head;
+    let AwaitedHead { place, cut } = head;
     let is_cut = async move {
         // An error means that the head has come.
         if cut.await.is_err() {

@@ -11,12 +11,12 @@ use crate::host::sys::Ended;
 
 /// A line between us and a keeper that is to be made.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct KeeperLine {
     ours: UnixStream,
     theirs: OwnedFd,
 }
 
-impl Line {
+impl KeeperLine {
     pub(crate) fn new() -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -45,7 +45,7 @@ pub(crate) struct Keeper {
 
 /// What a keeper says of the role's first process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum FirstProcess {
     Running,
     Ended(Ended),
     /// The keeper was killed, so nobody will say.
@@ -63,20 +63,20 @@ impl Keeper {
     }
 
     /// What became of the role's first process.
-    pub(crate) fn first(&mut self) -> Kept {
+    pub(crate) fn first(&mut self) -> FirstProcess {
         if let Some(ended) = self.ended {
-            return Kept::Ended(ended);
+            return FirstProcess::Ended(ended);
         }
-        let Some(line) = &mut self.line else { return Kept::Untold };
+        let Some(line) = &mut self.line else { return FirstProcess::Untold };
         let mut message = [0; MESSAGE];
         match line.read_exact(&mut message) {
             Ok(()) => {
                 let ended = decode(message);
                 self.ended = Some(ended);
-                Kept::Ended(ended)
+                FirstProcess::Ended(ended)
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Kept::Running,
-            Err(_) => Kept::Untold,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => FirstProcess::Running,
+            Err(_) => FirstProcess::Untold,
         }
     }
 

@@ -34,7 +34,7 @@ use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys::{self, Gate, SetupStep};
 use crate::process::cgroup::{Cgroup, Hierarchy};
 use crate::process::freeze::{FreezeMethod, Unit};
-use crate::process::keeper::{Keeper, Kept, Line};
+use crate::process::keeper::{FirstProcess, Keeper, KeeperLine};
 use crate::process::logs::{LINES_QUOTED, last_lines};
 use crate::process::memory;
 use crate::process::quota::{Controller, Limited, Version};
@@ -427,10 +427,14 @@ impl Lab {
         };
         let pipe = || io::pipe().map_err(setup("make a pipe".to_owned()));
         let ((gate_read, gate_write), (mut report_read, report_write)) = (pipe()?, pipe()?);
-        let line =
-            groups.own.is_none().then(Line::new).transpose().map_err(setup("make a pipe".to_owned()))?;
+        let line = groups
+            .own
+            .is_none()
+            .then(KeeperLine::new)
+            .transpose()
+            .map_err(setup("make a pipe".to_owned()))?;
         let (wait, release, report) = (gate_read.as_fd(), gate_write.as_fd(), report_write.as_fd());
-        let gate = Gate { wait, release, report, keeper: line.as_ref().map(Line::theirs) };
+        let gate = Gate { wait, release, report, keeper: line.as_ref().map(KeeperLine::theirs) };
         let cores = launch.cores.as_deref();
         sys::prepare_child(command, &groups.entries(), cores, gate)
             .map_err(setup(format!("be pinned to cores {}", core_list(cores.unwrap_or_default()))))?;
@@ -449,7 +453,7 @@ impl Lab {
                 let _ = (&gate_write).write_all(b"!");
                 // Spawning a program that cannot be executed returns only once the keeper has ended.
                 while let Some(keeper) = keeper.as_mut().filter(|_| !spawning.is_finished()) {
-                    if keeper.first() != Kept::Running {
+                    if keeper.first() != FirstProcess::Running {
                         keeper.let_go();
                         break;
                     }
@@ -482,7 +486,7 @@ impl Lab {
     }
 
     /// Tracks what has reported itself: first its keeper, below which it is found whatever it does.
-    fn admit(&self, reported: Reported, line: Option<Line>) -> Result<Admitted, CleanupTrackerError> {
+    fn admit(&self, reported: Reported, line: Option<KeeperLine>) -> Result<Admitted, CleanupTrackerError> {
         let unseen = || crate::cleanup::registry::RegistryError::NoOwner;
         let identity = ProcessIdentity::read(reported.pid).ok_or_else(unseen)?;
         let keeper = match (line, reported.keeper) {

@@ -20,7 +20,7 @@ use crate::host::procfs::{self, Pid, ProcessIdentity};
 use crate::host::sys::{self, Ended, Signal};
 use crate::process::account::{CpuAccount, CpuReading};
 use crate::process::freeze::{FreezeError, FreezeMethod, Unit};
-use crate::process::keeper::{Keeper, Kept};
+use crate::process::keeper::{FirstProcess, Keeper};
 use crate::process::quota::{self, CgroupLocation, ControllerKind};
 use crate::process::talk::Talk;
 
@@ -221,9 +221,9 @@ impl Running {
             };
             // Reaped only after all of its children have ended; see `Unit::new`.
             self.exit = match self.unit.as_mut().and_then(Unit::keeper).map(Keeper::first) {
-                Some(Kept::Running) => None,
-                Some(Kept::Ended(ended)) => Some(by(ended)),
-                Some(Kept::Untold) => (!self.identity.is_alive()).then_some(Exit::Unknown),
+                Some(FirstProcess::Running) => None,
+                Some(FirstProcess::Ended(ended)) => Some(by(ended)),
+                Some(FirstProcess::Untold) => (!self.identity.is_alive()).then_some(Exit::Unknown),
                 None => sys::peek_exit(self.identity.pid).map_or(Some(Exit::Unknown), |ended| ended.map(by)),
             };
         }
