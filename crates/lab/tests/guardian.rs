@@ -129,7 +129,8 @@ impl Scene {
         assert_eq!(roles.len(), 4, "{line}");
         let parent = Pid::new(victim.id() as i32);
         let is_guardian = |stat: &procfs::ProcessStat| {
-            stat.parent == parent && !roles.iter().any(|role| role.pid == stat.pid)
+            let is_role = roles.iter().any(|role| role.pid == stat.pid);
+            stat.parent == parent && !is_role && stat.name != "wb-keeper"
         };
         let guardian = procfs::processes().into_iter().find(is_guardian).expect("a guardian");
         let guardian = ProcessIdentity { pid: guardian.pid, start_time: guardian.start_time };

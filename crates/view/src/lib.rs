@@ -6,6 +6,7 @@
 //! async runtime.
 
 mod guard;
+mod heads;
 mod policy;
 mod request_target;
 mod server;

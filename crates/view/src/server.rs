@@ -1,11 +1,12 @@
 //! The HTTP/1.1 server: connections and their limits, and responses.
 //!
-//! No client can block another: each has its own task, there are at most [`ClientLimits::clients`] of them, request
-//! heads have a deadline, and connections have a maximum age. Calls to the site, which may block, run on a few threads
+//! No client can block another: each has its own task, there are at most [`ClientLimits::clients`] of them, and of
+//! one address at most [`ClientLimits::unfinished`] that have not finished the head of their first request. Heads have
+//! a deadline, and connections have a maximum age. Calls to the site, which may block, run on a few threads
 //! of their own.
 
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,10 +23,11 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 
 use crate::guard::{Refusal, check};
+use crate::heads::{AwaitedHead, Unfinished};
 use crate::policy::Policy;
 use crate::site::{Answer, Download, Feed, Site, Update};
 
@@ -45,6 +47,10 @@ type Body = BoxBody<Bytes, Infallible>;
 pub struct ClientLimits {
     /// Connections at once; further ones wait to be accepted.
     pub clients: usize,
+    /// Connections of one address that have not finished the head of their first request; a further one takes the
+    /// place of the oldest, which is closed. Everybody on this host has the same address, so who drips must not keep
+    /// out who asks.
+    pub unfinished: usize,
     /// Time allowed for the head of a request, and between two requests on a connection.
     pub head: Duration,
     /// Age at which a connection is closed gracefully; a browser opens another.
@@ -61,7 +67,8 @@ impl Default for ClientLimits {
     fn default() -> Self {
         Self {
             clients: 64,
-            head: Duration::from_secs(10),
+            unfinished: 8,
+            head: Duration::from_secs(2),
             age: Duration::from_secs(300),
             grace: Duration::from_secs(30),
             feed: Duration::from_millis(250),
@@ -148,6 +155,7 @@ struct Context {
 
 async fn accept(listener: TcpListener, context: Context, stopped: impl Future<Output = ()>) {
     let room = Arc::new(Semaphore::new(context.limits.clients));
+    let unfinished = Unfinished::new(context.limits.unfinished);
     let mut clients = JoinSet::new();
     let mut stopped = pin!(stopped);
     loop {
@@ -158,12 +166,14 @@ async fn accept(listener: TcpListener, context: Context, stopped: impl Future<Ou
         tokio::select! {
             () = &mut stopped => break,
             (place, accepted) = next => match (place, accepted) {
-                (Ok(place), Ok((stream, _))) => {
-                    let context = context.clone();
+                (Ok(place), Ok((stream, client))) => {
+                    let (context, head) = (context.clone(), unfinished.enter(client.ip()));
                     clients.spawn(async move {
-                        serve(stream, context).await;
+                        serve(stream, context, head).await;
                         drop(place);
                     });
+                    // A head that is already there is read before the next connection may take the place.
+                    yield_now().await;
                 }
                 // No descriptor is free, or the client left at once: other connections may end first.
                 _ => sleep(Duration::from_millis(50)).await,
@@ -175,10 +185,18 @@ async fn accept(listener: TcpListener, context: Context, stopped: impl Future<Ou
     clients.shutdown().await;
 }
 
-/// One connection from its first request to its end.
-async fn serve(stream: TcpStream, Context { site, port, limits }: Context) {
+/// One connection from its first request to its end, or until another takes its place.
+async fn serve(stream: TcpStream, Context { site, port, limits }: Context, head: AwaitedHead) {
     let _ = stream.set_nodelay(true);
+    let AwaitedHead { place, cut } = head;
+    let is_cut = async move {
+        // An error means that the head has come.
+        if cut.await.is_err() {
+            pending::<()>().await;
+        }
+    };
     let service = service_fn(move |request| {
+        place.leave();
         let site = Arc::clone(&site);
         async move { Ok::<_, Infallible>(respond(request, site, port, limits).await) }
     });
@@ -190,10 +208,12 @@ async fn serve(stream: TcpStream, Context { site, port, limits }: Context) {
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     // Errors of a client that left do not matter.
-    if timeout(limits.age, connection.as_mut()).await.is_err() {
-        connection.as_mut().graceful_shutdown();
-        let _ = timeout(limits.grace, connection).await;
+    tokio::select! {
+        () = is_cut => return,
+        ended = timeout(limits.age, connection.as_mut()) => if ended.is_ok() { return },
     }
+    connection.as_mut().graceful_shutdown();
+    let _ = timeout(limits.grace, connection).await;
 }
 
 async fn respond(

@@ -239,6 +239,47 @@ fn silent_clients_are_cut_and_block_no_other() {
 }
 
 #[test]
+fn clients_that_drip_their_heads_do_not_keep_others_out() {
+    let server = Arc::new(Running::start(ClientLimits::default()));
+    let over = Arc::new(AtomicBool::new(false));
+    // Three hundred that send a byte now and then, and come again when they are cut.
+    let drippers: Vec<_> = (0..300)
+        .map(|_| {
+            let (address, over) = (server.address, Arc::clone(&over));
+            std::thread::Builder::new()
+                .stack_size(64 * 1024)
+                .spawn(move || {
+                    while !over.load(Ordering::SeqCst) {
+                        let Ok(mut stream) = TcpStream::connect(address) else { continue };
+                        let head = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
+                            .iter()
+                            .chain([b'x'].iter().cycle());
+                        for byte in head {
+                            if over.load(Ordering::SeqCst) || stream.write_all(&[*byte]).is_err() {
+                                break;
+                            }
+                            std::thread::sleep(Duration::from_millis(50));
+                        }
+                    }
+                })
+                .unwrap()
+        })
+        .collect();
+    let port = server.address.port();
+    let answered = || {
+        let mut stream = server.connect();
+        let mut reply = String::new();
+        let asked = write!(stream, "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+        asked.is_ok() && stream.read_to_string(&mut reply).is_ok() && reply.starts_with("HTTP/1.1 200")
+    };
+    // A browser tries again too; the limit is only there so that a test that fails ends.
+    let answers = (0..2_000).filter(|_| answered()).take(20).count();
+    over.store(true, Ordering::SeqCst);
+    drippers.into_iter().for_each(|dripper| dripper.join().unwrap());
+    assert_eq!(answers, 20);
+}
+
+#[test]
 fn a_connection_ends_at_its_age_even_with_events_left() {
     let limits = ClientLimits {
         feed: Duration::from_secs(3600),

@@ -8,6 +8,7 @@ use serde_json::json;
 use weighbridge_conductor::run::quote::{StoredCalibration, kept};
 use weighbridge_lab::cleanup::registry;
 use weighbridge_lab::doctor::{Finding, Level, Observation, Subject, diagnose};
+use weighbridge_lab::host::procfs;
 use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_report::text::{cut, hanging};
 use weighbridge_report::{Format, Style, Tone};
@@ -171,7 +172,7 @@ fn clean(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
             let row = |a: &Action| json!({ "run": a.run, "what": a.what, "outcome": outcome(&a.outcome) });
             serde_json::to_string_pretty(&actions.iter().map(row).collect::<Vec<_>>())?
         }
-        Format::Text if actions.is_empty() => "nothing is left behind by a dead run".to_owned(),
+        Format::Text if actions.is_empty() => nothing_left(procfs::others_are_hidden()),
         Format::Text => {
             let line = |a: &Action| format!("{}: {}: {}", a.run, a.what, outcome(&a.outcome));
             actions.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -183,11 +184,23 @@ fn clean(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(if failed { Exit::CouldNot } else { Exit::Fine })
 }
 
+/// No registry lists anything, which is not the same as a clean host.
+fn nothing_left(others_are_hidden: bool) -> String {
+    let hidden = match others_are_hidden {
+        true => ", and processes of other users, which `/proc` hides here",
+        false => "",
+    };
+    format!(
+        "nothing is left behind by a dead run of this user; not seen: what systemd, Docker or cron started on request{hidden}"
+    )
+}
+
 fn outcome(outcome: &CleanOutcome) -> String {
     match outcome {
         CleanOutcome::WouldRemove => "would be removed".to_owned(),
         CleanOutcome::Removed => "removed".to_owned(),
         CleanOutcome::AlreadyGone => "already gone".to_owned(),
+        CleanOutcome::Unseen(why) => format!("gone: {why}"),
         CleanOutcome::Kept(why) => format!("kept: {why}"),
         CleanOutcome::Failed(why) => format!("failed: {why}"),
     }
@@ -197,7 +210,7 @@ fn outcome(outcome: &CleanOutcome) -> String {
 mod tests {
     use super::*;
     use crate::golden::assert_golden;
-    use weighbridge_lab::doctor::{BusyProcess, CoreInterrupts};
+    use weighbridge_lab::doctor::{BusyProcess, CoreInterrupts, Others};
     use weighbridge_lab::host::cores::{CoreId, CoreLayout};
     use weighbridge_lab::host::procfs::Pid;
     use weighbridge_lab::layers::LayerReport;
@@ -238,6 +251,7 @@ mod tests {
             busy: Vec::new(),
             interrupts: Vec::new(),
             freezing: FreezeMethod::Cgroup,
+            others: Others::Ours,
             clock_cost: Nanoseconds::from_nanos(80),
             memory_available: Some(Bytes::new(4 << 30)),
             layers: vec![LayerReport { name: "veth".to_owned(), found: Ok("veth and bridge".to_owned()) }],
@@ -264,7 +278,7 @@ mod tests {
         seen.load = Some(7.5);
         let share = Ratio::new(0.93);
         seen.busy = vec![BusyProcess { pid: Pid::new(4321), name: "compiler".to_owned(), share }];
-        seen.freezing = FreezeMethod::Stop;
+        (seen.freezing, seen.others) = (FreezeMethod::Stop, Others::Hidden);
         seen.clock_cost = Nanoseconds::from_nanos(1_200);
         seen.memory_available = Some(Bytes::new(64 << 20));
         let lacking = Unavailable::new("this process lacks CAP_NET_ADMIN", "run as root");

@@ -116,6 +116,16 @@ impl LaunchSpec {
         }
     }
 
+    /// The program of the user that it starts, and the folder in which.
+    pub fn program(&self) -> Option<(&str, Option<&Path>)> {
+        match self {
+            Self::Command { program, program_source, .. } => {
+                Some((program.argv.first()?, program_source.folder.as_deref()))
+            }
+            _ => None,
+        }
+    }
+
     pub fn addresses(&self) -> &[Endpoint] {
         match self {
             Self::Url { addresses, .. } => addresses,

@@ -7,6 +7,7 @@ use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::cleanup::registry;
 use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
 use weighbridge_lab::process::launch::Lab;
+use weighbridge_lab::removal::survivors;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_workload::service_data;
 
@@ -103,9 +104,11 @@ impl RunResources {
         }
     }
 
-    pub fn close(self) -> Result<(), CleanupTrackerError> {
+    /// Ends all; returns what is still there and who could end it, in a warning.
+    pub fn close(self) -> Result<Option<String>, CleanupTrackerError> {
         drop(self.clients);
-        self.lab.close().map(drop)
+        let left = survivors(&self.lab.close()?).join(", ");
+        Ok((!left.is_empty()).then(|| format!("left behind: {left}; see `weigh doctor --clean`")))
     }
 }
 

@@ -9,6 +9,7 @@ use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::Pinned;
+use weighbridge_lab::process::launch::Lab;
 use weighbridge_model::environment::Environment;
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant};
@@ -246,6 +247,7 @@ impl RunLoop<'_> {
         let (prepared, control) = (self.prepared, &self.options.control);
         let resources =
             RunResources::open(&folder_name(self.writer.folder()), prepared, self.options, &self.logs())?;
+        self.warn_out_of_reach(&resources.lab)?;
         let Experiment { plan, hooks, .. } = &prepared.experiment;
         if let Some(command) = &hooks.prepare {
             let tracker = Some(resources.lab.tracker());
@@ -264,10 +266,21 @@ impl RunLoop<'_> {
             &resources,
             BlockRule { blocks, until: plan.until, contrast: plan.headline.contrast(), budget },
         );
-        match (outcome, resources.close()) {
-            (Ok(()), Err(error)) => self.emit(Event::Warning { text: error.to_string() }),
-            (outcome, _) => outcome,
+        let left = resources.close().unwrap_or_else(|error| Some(error.to_string()));
+        let told = left.map_or(Ok(()), |text| self.emit(Event::Warning { text }));
+        outcome.and(told)
+    }
+
+    /// Names the programs that the lab will not be able to end.
+    fn warn_out_of_reach(&mut self, lab: &Lab) -> Result<(), RunError> {
+        let Prepared { experiment, launch_specs, .. } = self.prepared;
+        for (variant, spec) in experiment.variants.iter().zip(launch_specs) {
+            let Some((program, folder)) = spec.program() else { continue };
+            if let Some(why) = lab.out_of_reach(program, folder) {
+                self.emit(Event::Warning { text: format!("`{}`: {why}", variant.name) })?;
+            }
         }
+        Ok(())
     }
 
     /// Where the first block shows that memory holds fewer variants at once, it starts again in smaller

@@ -2,7 +2,7 @@
 
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockRule, Budget};
-use weighbridge_model::event::TimedEvent;
+use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::Nanoseconds;
 
@@ -55,7 +55,9 @@ fn verify_run(
             other => break other,
         }
     };
-    resources.close()?;
+    if let Some(text) = resources.close()? {
+        sink(&TimedEvent { at: Nanoseconds::ZERO, event: Event::Warning { text } });
+    }
     // Kept where a service failed: its output says why.
     if matches!(outcome, Ok(_) | Err(BlockError::Interrupted)) {
         let _ = std::fs::remove_dir_all(&logs);

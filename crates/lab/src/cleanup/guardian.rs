@@ -20,6 +20,8 @@ use crate::host::sys;
 pub(crate) const READY: &str = "guarding";
 /// The line that ends it without removing anything.
 pub(crate) const BYE: &str = "bye";
+/// Begins the line that names the run's registry.
+pub(crate) const REGISTRY: &str = "registry ";
 /// Starting our own program again takes milliseconds; a loaded machine gets a thousand times as long.
 const START_PATIENCE: Duration = Duration::from_secs(10);
 /// Killing and removing takes milliseconds.
@@ -88,6 +90,15 @@ impl Guardian {
     pub fn tell(&mut self, change: &Change) -> Result<(), GuardianError> {
         let line = serde_json::to_string(change).map_err(|error| GuardianError::Gone(error.into()))?;
         self.write(&line)
+    }
+
+    /// Names the registry in which the guardian notes the keepers that it has seen end.
+    pub(crate) fn tell_registry(&mut self, path: &Path) -> Result<(), GuardianError> {
+        // A path that is no line of text is not told: the doctor then knows less of what became of a keeper.
+        match path.to_str().filter(|path| !path.contains('\n')) {
+            Some(path) => self.write(&format!("{REGISTRY}{path}")),
+            None => Ok(()),
+        }
     }
 
     /// Ends the guardian without removing anything.

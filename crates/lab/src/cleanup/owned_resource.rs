@@ -16,8 +16,10 @@ pub const PREFIX: &str = "wb-";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum OwnedResource {
-    /// The leader of a session, with the whole session.
+    /// A process, with the whole session or group if it leads one.
     Process(ProcessIdentity),
+    /// The keeper of a role, with all that runs below it.
+    Keeper(ProcessIdentity),
     /// A control group of version 2.
     Cgroup {
         /// Its directory.
@@ -65,6 +67,7 @@ impl std::fmt::Display for OwnedResource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Process(process) => write!(f, "process {}", process.pid),
+            Self::Keeper(keeper) => write!(f, "keeper {}", keeper.pid),
             Self::Cgroup { path } => write!(f, "control group `{}`", path.display()),
             Self::Container { runtime, id, .. } => write!(f, "container `{id}` of {runtime}"),
             Self::Namespace { path, .. } => write!(f, "network namespace `{}`", path.display()),

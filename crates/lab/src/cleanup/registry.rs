@@ -177,6 +177,15 @@ impl Registry {
     }
 }
 
+/// Adds a change to the registry at `path` after its owner's death; does nothing if somebody has removed it.
+pub(crate) fn append(path: &Path, change: &Change) -> io::Result<()> {
+    let mut text = serde_json::to_string(change)?;
+    text.push('\n');
+    // The owner's last line may be cut off.
+    let mut file = OpenOptions::new().append(true).open(path)?;
+    file.write_all(format!("\n{text}").as_bytes())
+}
+
 /// A registry found on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
@@ -202,7 +211,8 @@ impl Listed {
         let mut listed =
             Self { path: path.to_owned(), run, owner: None, resources: Vec::new(), unknown: Vec::new() };
         // Only whole lines count: the crash cut off the last line before its resource was made.
-        for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+        let whole = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        for line in whole.filter(|line| !line.is_empty()) {
             match serde_json::from_str::<RegistryEntry>(line) {
                 Ok(RegistryEntry::Owner(owner)) => listed.owner = Some(owner),
                 Ok(RegistryEntry::Change(change)) => change.apply(&mut listed.resources),

@@ -35,7 +35,11 @@ struct Inner {
 
 impl CleanupTracker {
     /// A tracker that reports to the given guardian and registry.
-    pub fn new(guardian: Option<Guardian>, registry: Option<Registry>) -> Self {
+    pub fn new(mut guardian: Option<Guardian>, registry: Option<Registry>) -> Self {
+        if let (Some(guardian), Some(registry)) = (&mut guardian, &registry) {
+            // Where the guardian is gone, the first resource cannot be tracked and says so.
+            let _ = guardian.tell_registry(registry.path());
+        }
         Self { inner: Mutex::new(Inner { guardian, registry, held: Vec::new() }) }
     }
 

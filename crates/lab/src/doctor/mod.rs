@@ -62,6 +62,9 @@ const MEMORY_WARNING: Bytes = Bytes::new(1 << 30);
 /// A run's own records do not fit into less.
 const MEMORY_PROBLEM: Bytes = Bytes::new(256 << 20);
 
+/// How a user without rights gets control groups.
+const HAVE_GROUPS: &str = "run `systemd-run --user --scope -p Delegate=yes weigh …` to have control groups";
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -118,6 +121,8 @@ pub enum Subject {
     CongestionControl,
     /// How variants that wait are kept still.
     Freezing,
+    /// Whether all that a service starts is found when it is to end.
+    CleaningUp,
     /// Free memory.
     Memory,
     /// Which layers can be put between client and service.
@@ -158,6 +163,7 @@ impl fmt::Display for Subject {
             Self::LocalPorts => "local ports",
             Self::CongestionControl => "congestion control",
             Self::Freezing => "freezing",
+            Self::CleaningUp => "cleaning up",
             Self::Memory => "memory",
             Self::Layers => "layers",
             Self::Leftovers => "leftovers",
@@ -199,6 +205,27 @@ pub struct BusyProcess {
     pub share: Ratio,
 }
 
+/// Whether processes of other users can be seen and ended, such as those of a setuid program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// They can be ended too.
+    Ours,
+    /// They are seen, and only named.
+    Named,
+    /// `/proc` hides them.
+    Hidden,
+}
+
+impl Others {
+    fn detect() -> Self {
+        match (sys::may_end_others(), procfs::others_are_hidden()) {
+            (true, _) => Self::Ours,
+            (false, false) => Self::Named,
+            (false, true) => Self::Hidden,
+        }
+    }
+}
+
 /// Everything that [`diagnose`] judges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
@@ -223,6 +250,8 @@ pub struct Observation {
     pub interrupts: Vec<CoreInterrupts>,
     /// How a lab would freeze variants.
     pub freezing: FreezeMethod,
+    /// What could be done about processes of other users.
+    pub others: Others,
     /// Cost of one read of the monotonic clock.
     pub clock_cost: Nanoseconds,
     /// Memory available without swapping.
@@ -275,6 +304,7 @@ impl Observation {
             busy,
             interrupts,
             freezing: FreezeMethod::detect(),
+            others: Others::detect(),
             clock_cost: clock_cost(),
             memory_available: memory_available(),
             layers: layers::report(),
@@ -339,6 +369,7 @@ pub fn diagnose(seen: &Observation) -> Vec<Finding> {
         local_ports,
         congestion_control,
         freezing,
+        cleaning_up,
         memory,
         runnable_layers,
         leftovers,
@@ -540,8 +571,27 @@ fn freezing(seen: &Observation) -> Option<Finding> {
     let finding = |level| Finding::new(level, Subject::Freezing, evidence.as_str());
     Some(match seen.freezing {
         FreezeMethod::Cgroup => finding(Level::Fine),
-        FreezeMethod::Stop => finding(Level::Note)
-            .with_remedy("run `systemd-run --user --scope -p Delegate=yes weigh …` to have control groups"),
+        FreezeMethod::Stop => finding(Level::Note).with_remedy(HAVE_GROUPS),
+    })
+}
+
+/// What the record of a run promises about what it leaves behind, and to whom.
+fn cleaning_up(seen: &Observation) -> Option<Finding> {
+    let finding = |level, evidence| Finding::new(level, Subject::CleaningUp, evidence);
+    let by_keeper = "what a service starts is found by its parents";
+    Some(match (seen.freezing, seen.others) {
+        (FreezeMethod::Cgroup, _) => finding(Level::Fine, "what a service starts ends with its control group".to_owned()),
+        (FreezeMethod::Stop, Others::Ours) => finding(Level::Fine, format!("{by_keeper} and ended")),
+        (FreezeMethod::Stop, Others::Named) => finding(
+            Level::Note,
+            format!("{by_keeper} and ended, or named where it runs as another user (setuid)"),
+        )
+        .with_remedy(HAVE_GROUPS),
+        (FreezeMethod::Stop, Others::Hidden) => finding(
+            Level::Warning,
+            format!("{by_keeper} and ended, but not where it runs as another user (setuid), which `/proc` hides here"),
+        )
+        .with_remedy(HAVE_GROUPS),
     })
 }
 

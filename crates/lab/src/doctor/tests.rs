@@ -46,6 +46,7 @@ fn healthy() -> Observation {
         busy: Vec::new(),
         interrupts: Vec::new(),
         freezing: FreezeMethod::Cgroup,
+        others: Others::Ours,
         clock_cost: Nanoseconds::from_nanos(80),
         memory_available: Some(Bytes::new(4 << 30)),
         layers: vec![LayerReport { name: "veth".to_owned(), found: Ok("veth and bridge".to_owned()) }],
@@ -301,6 +302,10 @@ fn limits_are_judged() {
         seen.facts.congestion_control = Some("bbr".to_owned());
     });
     expect(Subject::Freezing, Level::Note, |seen| seen.freezing = FreezeMethod::Stop);
+    let stopped =
+        |others| move |seen: &mut Observation| (seen.freezing, seen.others) = (FreezeMethod::Stop, others);
+    expect(Subject::CleaningUp, Level::Note, stopped(Others::Named));
+    expect(Subject::CleaningUp, Level::Warning, stopped(Others::Hidden));
     expect(Subject::Memory, Level::Warning, |seen| seen.memory_available = Some(Bytes::new(1 << 29)));
     expect(Subject::Memory, Level::Problem, |seen| seen.memory_available = Some(Bytes::new(1 << 20)));
 }

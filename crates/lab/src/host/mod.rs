@@ -12,6 +12,7 @@ pub mod facts;
 mod id;
 pub mod identity;
 pub mod idle;
+pub(crate) mod keeper;
 pub mod lanes;
 pub mod machine;
 pub(crate) mod mounts;

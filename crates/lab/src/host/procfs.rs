@@ -1,7 +1,8 @@
-//! What `/proc` says of processes: their identity, the members of a session, and whether their threads have
-//! stopped.
+//! What `/proc` says of processes: their identity, the members of a session, what runs below a process, and
+//! whether their threads have stopped.
 //!
-//! It only reads, and never signals. A process is identified by id *and* start time, since ids are reused.
+//! A process is identified by id *and* start time, since ids are reused; only the very process that was read is
+//! signalled.
 
 use std::fs;
 use std::io;
@@ -11,9 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
-use crate::host::sys;
+use crate::host::sys::{self, Signal};
 
 pub use crate::host::id::Pid;
+
+/// How often `/proc` is read again because a parent ended meanwhile.
+const SEARCHES: usize = 5;
 
 /// A process that cannot be mistaken for a later one of the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +36,10 @@ impl ProcessIdentity {
     /// This process.
     pub fn own() -> Option<Self> {
         Self::read(Pid::own())
+    }
+    /// Sends it a signal, and never to a later process of the same id.
+    pub(crate) fn signal(self, signal: Signal) -> io::Result<()> {
+        sys::signal_if(self.pid, signal, || Self::read(self.pid) == Some(self))
     }
     /// Whether this very process exists and is not a zombie.
     pub fn is_alive(self) -> bool {
@@ -53,6 +61,8 @@ pub struct ProcessStat {
     /// Process group.
     pub group: Pid,
     pub session: Pid,
+    /// Threads, one that has ended last included.
+    pub threads: u64,
     /// CPU time in user and kernel mode, in clock ticks.
     pub cpu_ticks: u64,
     /// Start, in clock ticks since boot.
@@ -84,12 +94,24 @@ impl ProcessStat {
             group: id(5)?,
             session: id(6)?,
             cpu_ticks: ticks(14)?.saturating_add(ticks(15)?),
+            threads: ticks(20)?,
             start_time: ticks(22)?,
         })
     }
 
-    /// Whether it has ended: a zombie, or dead.
+    /// Which process it is.
+    pub(crate) const fn identity(&self) -> ProcessIdentity {
+        ProcessIdentity { pid: self.pid, start_time: self.start_time }
+    }
+
+    /// Whether it has ended: a zombie, or dead. One whose first thread alone has ended looks like a zombie and
+    /// runs on.
     pub const fn is_gone(&self) -> bool {
+        self.has_stopped_for_good() && self.threads <= 1
+    }
+
+    /// Whether the thread that the line is about has ended.
+    const fn has_stopped_for_good(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 }
@@ -101,6 +123,60 @@ pub fn processes() -> Vec<ProcessStat> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid::new))
         .filter_map(ProcessStat::read)
         .collect()
+}
+
+/// The processes below `root` that still run: its children, their children and so on.
+///
+/// A parent may end while `/proc` is read and its id be taken by a stranger. So a child counts only if its parent
+/// was still the same process after the child was read; otherwise `/proc` is read again. Of processes that end
+/// all the time some may be missing.
+pub(crate) fn descendants(root: ProcessIdentity) -> Vec<ProcessStat> {
+    let mut found = Vec::new();
+    for _ in 0..SEARCHES {
+        let all = processes();
+        let is_same = |parent: ProcessIdentity| ProcessIdentity::read(parent.pid) == Some(parent);
+        let whole = below(root, &all, |_| true).len();
+        found = below(root, &all, is_same);
+        if found.len() == whole {
+            break;
+        }
+    }
+    found.retain(|stat| !stat.is_gone());
+    found
+}
+
+/// The processes below `root` by the parents that they name, as far as `is_same` confirms these.
+fn below(
+    root: ProcessIdentity,
+    all: &[ProcessStat],
+    is_same: impl Fn(ProcessIdentity) -> bool,
+) -> Vec<ProcessStat> {
+    let mut found: Vec<ProcessStat> = Vec::new();
+    let mut parents = vec![root];
+    while let Some(parent) = parents.pop() {
+        // Nothing starts before its parent.
+        let is_child =
+            |stat: &&ProcessStat| stat.parent == parent.pid && stat.start_time >= parent.start_time;
+        let children: Vec<&ProcessStat> = all.iter().filter(is_child).collect();
+        if !children.is_empty() && is_same(parent) {
+            parents.extend(children.iter().map(|stat| stat.identity()));
+            found.extend(children.into_iter().cloned());
+        }
+    }
+    found
+}
+
+/// The user that a process acts as; `None` if it has ended.
+pub(crate) fn user(pid: Pid) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// Whether processes of other users are hidden from this one (`hidepid` of `proc(5)`).
+pub fn others_are_hidden() -> bool {
+    // The first process is root's, and always there.
+    ProcessStat::read(Pid::new(1)).is_none()
 }
 
 /// The processes of a session or process group that still run. A session includes its groups, so children of
@@ -127,7 +203,8 @@ pub(crate) fn threads(pid: Pid) -> Vec<Pid> {
 pub(crate) fn all_threads_stopped(pid: Pid) -> bool {
     threads(pid).into_iter().all(|thread| {
         let line = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).unwrap_or_default();
-        ProcessStat::parse(&line).is_none_or(|stat| matches!(stat.state, 'T' | 't') || stat.is_gone())
+        ProcessStat::parse(&line)
+            .is_none_or(|stat| matches!(stat.state, 'T' | 't') || stat.has_stopped_for_good())
     })
 }
 
@@ -189,10 +266,19 @@ mod tests {
             parent: Pid::new(1),
             group: Pid::new(5216),
             session: Pid::new(77),
+            threads: 3,
             cpu_ticks: 42,
             start_time: 98765,
         };
         assert_eq!(stat, wanted);
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_has_ended_is_not_gone() {
+        let stat = |state, threads| {
+            ProcessStat { state, threads, ..ProcessStat::parse(LINE).expect("a whole line") }.is_gone()
+        };
+        assert_eq!([stat('Z', 1), stat('Z', 0), stat('Z', 2), stat('S', 1)], [true, true, false, false]);
     }
 
     #[test]
@@ -201,6 +287,24 @@ mod tests {
             assert_eq!(ProcessStat::parse(&LINE[..end]), None, "first {end} bytes");
         }
         assert_eq!(ProcessStat::parse(")x("), None);
+    }
+
+    /// A line of `/proc/<pid>/stat` of this process.
+    fn process(pid: i32, parent: i32, start_time: u64) -> ProcessStat {
+        let line = format!("{pid} (x) S {parent} 1 1 {}{start_time}", "0 ".repeat(15));
+        ProcessStat::parse(&line).expect("a whole line")
+    }
+
+    #[test]
+    fn children_of_children_are_below_and_whoever_took_a_parents_id_is_not() {
+        let root = ProcessIdentity { pid: Pid::new(10), start_time: 100 };
+        let all = [process(10, 1, 100), process(11, 10, 101), process(12, 11, 102), process(13, 1, 103)];
+        let ids = |found: Vec<ProcessStat>| found.iter().map(|stat| stat.pid.get()).collect::<Vec<_>>();
+        assert_eq!(ids(below(root, &all, |_| true)), [11, 12]);
+        // 11 has ended and 12 is a stranger's child, or cannot be told from one.
+        assert_eq!(ids(below(root, &all, |parent| parent.pid.get() == 10)), [11]);
+        // It started before what would be its parent.
+        assert_eq!(ids(below(root, &[process(11, 10, 99)], |_| true)), [0; 0]);
     }
 
     #[test]

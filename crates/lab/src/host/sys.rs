@@ -1,7 +1,8 @@
 //! System calls with this crate's types, most of them by rustix: signals, affinity, CPU clocks, sessions,
 //! namespaces, and what a child does between fork and exec.
 //!
-//! Apart from the packet relay's, the only module with `unsafe`. It holds no policy, retries or state.
+//! Apart from the keeper's and the packet relay's, the only module with `unsafe`. It holds no policy, retries or
+//! state.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -17,12 +18,13 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FallocateFlags, fallocate, statfs};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
-use rustix::process::{Resource, Rlimit, WaitId, WaitIdOptions, getrlimit, setrlimit, waitid};
+use rustix::process::{PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, getrlimit, setrlimit, waitid};
 use rustix::thread::{CpuSet, LinkNameSpaceType, UnshareFlags, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
 use crate::host::id::{CoreId, Pid};
+use crate::host::keeper;
 use weighbridge_model::environment::Limit;
 
 pub(crate) use rustix::process::Signal;
@@ -41,6 +43,7 @@ pub(crate) enum SetupStep {
     Session = 1,
     Cgroup = 2,
     Cores = 3,
+    Keeper = 4,
 }
 
 impl SetupStep {
@@ -50,6 +53,7 @@ impl SetupStep {
             Self::Session => "make a session of its own",
             Self::Cgroup => "enter its cgroup",
             Self::Cores => "pin itself to its cores",
+            Self::Keeper => "start its keeper",
         }
     }
 
@@ -59,6 +63,7 @@ impl SetupStep {
             -1 => Some(Self::Session),
             -2 => Some(Self::Cgroup),
             -3 => Some(Self::Cores),
+            -4 => Some(Self::Keeper),
             _ => None,
         }
     }
@@ -74,9 +79,15 @@ pub(crate) struct Gate<'a> {
     pub(crate) wait: BorrowedFd<'a>,
     /// The parent's end. The child closes its copy, or it would never see end of file.
     pub(crate) release: BorrowedFd<'a>,
-    /// The child writes its process id, or the negative number of the step that failed, as four native bytes.
+    /// The child writes its process id, or the negative number of the step that failed, then its keeper's id or
+    /// zero, each as four native bytes.
     pub(crate) report: BorrowedFd<'a>,
+    /// The keeper's end of its line, if the child is to run below a keeper.
+    pub(crate) keeper: Option<BorrowedFd<'a>>,
 }
+
+/// Bytes of a child's report.
+pub(crate) const REPORT: usize = 8;
 
 /// Sends a signal. Ids below 2 (init, "every process", "my own group") are refused, since no caller can
 /// intend them.
@@ -90,6 +101,22 @@ pub(crate) fn signal(target: SignalTarget, signal: Signal) -> io::Result<()> {
         SignalTarget::Process(_) => rustix::process::kill_process(id, signal),
         SignalTarget::Group(_) => rustix::process::kill_process_group(id, signal),
     }?)
+}
+
+/// Sends a signal to the process with this id if `is_meant` holds of it. By a descriptor of the process, so that
+/// it cannot be a later one of the same id; by the id where the kernel has none of these (before 5.3).
+pub(crate) fn signal_if(pid: Pid, signal: Signal, is_meant: impl FnOnce() -> bool) -> io::Result<()> {
+    if pid.get() < 2 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let process = rustix::process::pidfd_open(known(pid)?, PidfdFlags::empty());
+    match process {
+        Err(rustix::io::Errno::SRCH) => return Err(rustix::io::Errno::SRCH.into()),
+        _ if !is_meant() => return Err(rustix::io::Errno::SRCH.into()),
+        Ok(process) => rustix::process::pidfd_send_signal(process, signal)?,
+        Err(_) => rustix::process::kill_process(known(pid)?, signal)?,
+    }
+    Ok(())
 }
 
 fn known(pid: Pid) -> io::Result<rustix::process::Pid> {
@@ -110,6 +137,16 @@ pub(crate) fn peek_exit(child: Pid) -> io::Result<Option<Ended>> {
     Ok(status.and_then(|status| {
         status.exit_status().map(Ended::Code).or(status.terminating_signal().map(Ended::Signal))
     }))
+}
+
+/// Whether this process acts as root. In a container root may lack CAP_KILL, which nobody takes away alone.
+pub(crate) fn may_end_others() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The user that this process acts as.
+pub(crate) fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 /// Makes this process ignore a signal from now on.
@@ -246,8 +283,9 @@ pub(crate) fn set_timer_slack(time: Nanoseconds) {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(time.as_nanos()));
 }
 
-/// Sets up what the child of `command` does before exec: it starts a session, enters its cgroups (by their
-/// `cgroup.procs`), pins itself to its cores, resets the timer slack to the default, then waits at the gate.
+/// Sets up what the child of `command` does before exec: where asked it becomes a keeper, and its own child goes
+/// on; that starts a session, enters its cgroups (by their `cgroup.procs`), pins itself to its cores, resets the
+/// timer slack to the default, then waits at the gate.
 ///
 /// The descriptors must stay open until `command` has been spawned. Fails for an impossible core number.
 pub(crate) fn prepare_child(
@@ -260,17 +298,23 @@ pub(crate) fn prepare_child(
     // Allocated before the fork; the child only reads it.
     let cgroups: Vec<RawFd> = cgroups.iter().map(AsRawFd::as_raw_fd).collect();
     let (wait, release, report) = (gate.wait.as_raw_fd(), gate.release.as_raw_fd(), gate.report.as_raw_fd());
+    let line = gate.keeper.map(|line| line.as_raw_fd());
     let child = move || {
-        if let Err((step, error)) = set_up(&cgroups, cores.as_ref()) {
-            send(report, -(step as i32));
-            return Err(error);
-        }
+        let below = line.map_or(Ok(0), keeper::fork_below).map_err(|error| (SetupStep::Keeper, error));
+        let ready = below.and_then(|keeper| set_up(&cgroups, cores.as_ref()).map(|()| keeper));
+        let keeper = match ready {
+            Ok(keeper) => keeper,
+            Err((step, error)) => {
+                send(report, [-(step as i32), 0]);
+                return Err(error);
+            }
+        };
         // SAFETY: plain system calls without memory; the release end is our copy and used nowhere else.
         let own = unsafe {
             libc::close(release);
             libc::getpid()
         };
-        send(report, own);
+        send(report, [own, keeper]);
         let mut go = 0_u8;
         loop {
             // SAFETY: the pointer is valid for one byte.
@@ -303,11 +347,10 @@ fn set_up(cgroups: &[RawFd], cores: Option<&CpuSet>) -> Result<(), (SetupStep, i
     Ok(())
 }
 
-fn send(report: RawFd, value: i32) {
-    let bytes = value.to_ne_bytes();
+fn send(report: RawFd, values: [i32; 2]) {
     // If the report fails, the parent sees end of file and reports that.
-    // SAFETY: the pointer is valid for four bytes.
-    unsafe { libc::write(report, bytes.as_ptr().cast(), bytes.len()) };
+    // SAFETY: the pointer is valid for the report's bytes; so few are written at once.
+    unsafe { libc::write(report, values.as_ptr().cast(), REPORT) };
 }
 
 /// Moves the calling thread into a new, unnamed network namespace, which ends with its last user.

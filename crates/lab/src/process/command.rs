@@ -56,7 +56,8 @@ pub fn run_tracked(
 /// the child has either not executed or is tracked.
 fn spawn(tracker: &CleanupTracker, mut command: Command) -> io::Result<(Child, OwnedResource)> {
     let ((gate_read, gate_write), (mut report_read, report_write)) = (io::pipe()?, io::pipe()?);
-    let gate = Gate { wait: gate_read.as_fd(), release: gate_write.as_fd(), report: report_write.as_fd() };
+    let (wait, release, report) = (gate_read.as_fd(), gate_write.as_fd(), report_write.as_fd());
+    let gate = Gate { wait, release, report, keeper: None };
     sys::terminate_with_us(&mut command);
     sys::prepare_child(&mut command, &[], None, gate)?;
     let admit = move || {

@@ -17,7 +17,7 @@
 //! | 40 waiting | 50 / 119 | 17 / 60 | 348 / 405 | 23 / 56 |
 //!
 //! So the cgroup is the default: it is always faster, its confirmation is one read for any number of threads,
-//! it includes children that left the session, and a parent's `waitpid` does not notice it. The confirmation
+//! and a parent's `waitpid` does not notice it. The confirmation
 //! is *read* in a loop instead of awaited by `poll`, because the kernel delays notifications of
 //! `cgroup.events` by about 10 ms (8.9 ms measured). Both methods may end a blocked `epoll_wait` with EINTR,
 //! as signal(7) says of stop signals; that affects the lead-in after a thaw, but no window.
@@ -32,14 +32,18 @@ use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::MemoryFacts;
 
-use crate::host::procfs::{self, Pid};
+use crate::host::procfs::{self, Pid, ProcessIdentity, ProcessStat};
 use crate::host::sys::{self, Signal, SignalTarget};
 use crate::process::cgroup::{Cgroup, FreezerState, Hierarchy};
+use crate::process::keeper::Keeper;
 use crate::process::memory;
 use crate::process::quota::Limited;
 
 /// A unit that is not frozen by then never will be: some thread is in an uninterruptible system call.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(2);
+
+/// Strays of a unit that are written down: a server may make new ones with every request.
+const STRAYS_MOST: usize = 32;
 
 /// Time for which the confirmation is polled without pause; afterwards sleeps leave the unit its core.
 const SPIN: Nanoseconds = Nanoseconds::from_millis(1);
@@ -50,7 +54,7 @@ const SPIN: Nanoseconds = Nanoseconds::from_millis(1);
 pub enum FreezeMethod {
     /// `cgroup.freeze` of a version 2 control group.
     Cgroup,
-    /// SIGSTOP to the session, until every thread has stopped.
+    /// SIGSTOP to the session and to all that left it, until every thread has stopped.
     Stop,
 }
 
@@ -96,23 +100,36 @@ pub enum FreezeError {
     },
 }
 
-/// All processes of one role: a session, and where possible the control group that holds it.
+/// All processes of one role: those in its control group, or below its keeper where it has none.
 #[derive(Debug)]
 pub(crate) struct Unit {
     leader: Pid,
     /// If present, it lists the members and freezes them.
     cgroup: Option<Cgroup>,
+    /// If present, what runs below it is the members.
+    keeper: Option<Keeper>,
+    /// Members seen outside of the leader's session, known even if the keeper is killed.
+    strays: Vec<ProcessIdentity>,
     /// Its other groups, if groups of version 1 limit it.
     limits: Vec<Limited>,
-    /// Members of the session, and the last id that the kernel had assigned when they were listed.
-    listed: Option<(Pid, Vec<Pid>)>,
+    /// The members without a control group, and the last id that the kernel had assigned when they were listed.
+    listed: Option<(Pid, Vec<ProcessStat>)>,
 }
 
 impl Unit {
     /// The unit that `leader` leads. The leader must not be reaped while the unit is used, so that its id is
     /// not reused and no other process is frozen or killed in its place.
     pub(crate) const fn new(leader: Pid, cgroup: Option<Cgroup>) -> Self {
-        Self { leader, cgroup, limits: Vec::new(), listed: None }
+        Self { leader, cgroup, keeper: None, strays: Vec::new(), limits: Vec::new(), listed: None }
+    }
+
+    /// The same unit, below a keeper.
+    pub(crate) fn kept_by(self, keeper: Option<Keeper>) -> Self {
+        Self { keeper, ..self }
+    }
+
+    pub(crate) const fn keeper(&mut self) -> Option<&mut Keeper> {
+        self.keeper.as_mut()
     }
 
     /// The same unit, limited by further groups.
@@ -130,17 +147,48 @@ impl Unit {
         if let Some(members) = self.cgroup.as_ref().and_then(|group| group.members().ok()) {
             return members;
         }
+        self.list().iter().map(|stat| stat.pid).collect()
+    }
+
+    /// Members that have left the leader's session and were not returned before. Without the keeper they could
+    /// not be found.
+    pub(crate) fn new_strays(&mut self) -> Vec<ProcessIdentity> {
+        if self.keeper.is_none() || self.strays.len() >= STRAYS_MOST {
+            return Vec::new();
+        }
+        let leader = self.leader;
+        let left = self.list().iter().filter(|stat| stat.session != leader).map(ProcessStat::identity);
+        let mut strays: Vec<ProcessIdentity> = left.take(STRAYS_MOST).collect();
+        strays.retain(|stray| !self.strays.contains(stray));
+        self.strays.extend(&strays);
+        strays
+    }
+
+    /// The members where no control group lists them.
+    fn list(&mut self) -> &[ProcessStat] {
         // Read before the search, so that the next call finds processes that start during it.
         let last = procfs::last_pid();
-        match &self.listed {
-            Some((then, members)) if last == Some(*then) => {
-                return members.iter().copied().filter(|pid| is_running(*pid)).collect();
-            }
-            _ => {}
+        let is_listed = last.is_some() && self.listed.as_ref().is_some_and(|(then, _)| last == Some(*then));
+        if is_listed {
+            self.listed.iter_mut().for_each(|(_, members)| members.retain_mut(is_running));
+        } else {
+            // Without a number the list is not used again.
+            self.listed = Some((last.unwrap_or(Pid::new(0)), self.search()));
         }
-        let members: Vec<Pid> = procfs::session_members(self.leader).iter().map(|stat| stat.pid).collect();
-        self.listed = last.map(|last| (last, members.clone()));
-        members
+        self.listed.as_ref().map(|(_, members)| members.as_slice()).unwrap_or_default()
+    }
+
+    fn search(&self) -> Vec<ProcessStat> {
+        let keeper = self.keeper.as_ref().map(Keeper::identity).filter(|keeper| keeper.is_alive());
+        if let Some(keeper) = keeper {
+            return procfs::descendants(keeper);
+        }
+        let mut found = procfs::session_members(self.leader);
+        for stray in self.strays.iter().filter(|stray| stray.is_alive()) {
+            found.extend(ProcessStat::read(stray.pid));
+            found.extend(procfs::descendants(*stray));
+        }
+        found
     }
 
     /// Freezes all members and returns when no thread runs.
@@ -186,13 +234,16 @@ impl Unit {
     }
 
     /// Sends a signal to the leader's group at once, then to every member that has left that group. Errors
-    /// mean that the process has ended meanwhile.
+    /// mean that the process has ended meanwhile, or is another user's.
     pub(crate) fn signal_all(&mut self, signal: Signal) {
-        let _ = sys::signal(SignalTarget::Group(self.leader), signal);
-        for pid in self.members() {
-            let elsewhere = procfs::ProcessStat::read(pid).is_some_and(|stat| stat.group != self.leader);
-            if elsewhere {
-                let _ = sys::signal(SignalTarget::Process(pid), signal);
+        // Only while nobody has reaped the leader is its id certain not to be another's.
+        let is_reserved = self.keeper.as_ref().is_none_or(Keeper::reserves);
+        if is_reserved {
+            let _ = sys::signal(SignalTarget::Group(self.leader), signal);
+        }
+        for stat in self.members().into_iter().filter_map(ProcessStat::read) {
+            if !is_reserved || stat.group != self.leader {
+                let _ = stat.identity().signal(signal);
             }
         }
     }
@@ -204,6 +255,16 @@ impl Unit {
             let _ = group.kill();
         }
         self.signal_all(Signal::KILL);
+    }
+
+    /// Whether all that is left is another user's, so that no signal of ours reaches it.
+    pub(crate) fn is_out_of_reach(&mut self) -> bool {
+        let members = self.members();
+        let refuses = |pid: &Pid| {
+            let again = ProcessIdentity::read(*pid).map(|process| process.signal(Signal::KILL));
+            again.is_some_and(|sent| sent.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied))
+        };
+        self.cgroup.is_none() && !members.is_empty() && members.iter().all(refuses)
     }
 
     /// Whether the group at `path` is one of its own.
@@ -238,8 +299,14 @@ fn cgroup_error(group: &Cgroup, source: io::Error) -> FreezeError {
     FreezeError::Cgroup { path: group.path().display().to_string(), source }
 }
 
-fn is_running(pid: Pid) -> bool {
-    procfs::ProcessStat::read(pid).is_some_and(|stat| !stat.is_gone())
+/// Whether a listed process still runs; brings what is known of it up to date.
+fn is_running(listed: &mut ProcessStat) -> bool {
+    let now = ProcessStat::read(listed.pid);
+    let Some(now) = now.filter(|now| now.identity() == listed.identity() && !now.is_gone()) else {
+        return false;
+    };
+    *listed = now;
+    true
 }
 
 /// Polls until `reached` returns true, for at most [`PATIENCE`]: first yields, then sleeps once that took

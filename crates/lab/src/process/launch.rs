@@ -12,6 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys::{self, Gate, SetupStep};
 use crate::process::cgroup::{Cgroup, Hierarchy};
 use crate::process::freeze::{FreezeMethod, Unit};
+use crate::process::keeper::{FirstProcess, Keeper, KeeperLine};
 use crate::process::logs::{LINES_QUOTED, last_lines};
 use crate::process::memory;
 use crate::process::quota::{Controller, Limited, Version};
@@ -51,6 +53,10 @@ const BAD_CONFIGURATION: i32 = 2;
 const PORT_IN_USE: i32 = 3;
 /// Bytes of an unexpected line that an error shows.
 const SHOWN: usize = 200;
+/// The bit of a file's mode by which it runs as its owner.
+const SETUID: u32 = 0o4000;
+/// Pause between two looks whether a program was executed.
+const SPAWN_PAUSE: Duration = Duration::from_micros(200);
 /// Bytes of a log that are reserved before the start.
 const LOG_ROOM: u64 = 4096;
 
@@ -94,6 +100,24 @@ impl Groups {
         let own = self.own.as_ref().map(Cgroup::procs);
         own.into_iter().chain(self.limits.iter().map(Limited::procs)).collect()
     }
+}
+
+/// What a forked child says of itself before it executes.
+struct Reported {
+    pid: Pid,
+    keeper: Option<Pid>,
+}
+
+/// The child and its keeper, both tracked.
+type Admitted = (ProcessIdentity, Option<Keeper>);
+
+/// A role's processes when its program has begun.
+struct Spawned {
+    /// What we forked: the keeper where there is one, else the role's first process.
+    child: Child,
+    /// The role's first process.
+    identity: ProcessIdentity,
+    keeper: Option<Keeper>,
 }
 
 /// How to limit a role's use of one resource.
@@ -142,7 +166,7 @@ impl Lab {
     }
 
     /// Like [`Self::new`], with a preferred way of freezing. [`FreezeMethod::Stop`] needs no control groups.
-    /// It is also the fallback where none can be made; it misses children that leave the session.
+    /// It is also the fallback where none can be made; roles then run below keepers.
     pub fn with_method(
         run: &str,
         guardian: Option<Guardian>,
@@ -192,6 +216,19 @@ impl Lab {
         if self.hierarchy.is_some() { FreezeMethod::Cgroup } else { FreezeMethod::Stop }
     }
 
+    /// Why processes of `program` could be neither frozen nor ended; `None` if they can be.
+    pub fn out_of_reach(&self, program: &str, folder: Option<&Path>) -> Option<String> {
+        // A control group freezes and ends whatever is in it.
+        if self.hierarchy.is_some() || sys::may_end_others() {
+            return None;
+        }
+        let (path, user) = foreign_user(program, folder)?;
+        Some(format!(
+            "`{}` is setuid: what becomes user {user} wholly, as below `sudo`, can be neither frozen nor ended from here without a control group; run `weigh` as that user",
+            path.display()
+        ))
+    }
+
     /// The list of what must be cleaned up.
     pub fn tracker(&self) -> &CleanupTracker {
         &self.tracker
@@ -237,14 +274,14 @@ impl Lab {
         let groups = self.make_groups(launch, allowed.into())?;
         let started = sys::monotonic();
         let spawned = self.spawn(launch, program, &mut command, &groups);
-        let (child, identity) = match spawned {
+        let Spawned { child, identity, keeper } = match spawned {
             Ok(spawned) => spawned,
             Err(error) => {
                 self.discard_groups(groups);
                 return Err(error);
             }
         };
-        let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limits);
+        let unit = Unit::new(identity.pid, groups.own).kept_by(keeper).limited_by(groups.limits);
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.tracker));
         running.set_wrapping(launch.wrapping);
         // On an error `running` is dropped, which kills and untracks the role.
@@ -375,22 +412,29 @@ impl Lab {
         }
     }
 
-    /// Forks, tracks the child while it waits at a gate, and then lets it execute.
+    /// Forks, tracks the child while it waits at a gate, and then lets it execute; where no control group holds
+    /// it, below a keeper.
     fn spawn(
         &self,
         launch: &Launch,
         program: &str,
         command: &mut Command,
         groups: &Groups,
-    ) -> Result<(Child, ProcessIdentity), LaunchError> {
+    ) -> Result<Spawned, LaunchError> {
         let setup = |step: String| {
             let name = launch.name.clone();
             move |source| LaunchError::Setup { name, step, source }
         };
         let pipe = || io::pipe().map_err(setup("make a pipe".to_owned()));
         let ((gate_read, gate_write), (mut report_read, report_write)) = (pipe()?, pipe()?);
-        let gate =
-            Gate { wait: gate_read.as_fd(), release: gate_write.as_fd(), report: report_write.as_fd() };
+        let line = groups
+            .own
+            .is_none()
+            .then(KeeperLine::new)
+            .transpose()
+            .map_err(setup("make a pipe".to_owned()))?;
+        let (wait, release, report) = (gate_read.as_fd(), gate_write.as_fd(), report_write.as_fd());
+        let gate = Gate { wait, release, report, keeper: line.as_ref().map(KeeperLine::theirs) };
         let cores = launch.cores.as_deref();
         sys::prepare_child(command, &groups.entries(), cores, gate)
             .map_err(setup(format!("be pinned to cores {}", core_list(cores.unwrap_or_default()))))?;
@@ -402,18 +446,30 @@ impl Lab {
                 drop(report_write);
                 spawned
             });
-            let taken = read_report(&mut report_read).map(|pid| self.admit(pid));
-            if matches!(taken, Ok(Ok(_))) {
+            // Where the child did not get so far, its keeper ends once the line is dropped.
+            let mut taken = read_report(&mut report_read).map(|reported| self.admit(reported, line));
+            if let Ok(Ok((_, keeper))) = &mut taken {
                 // If the child is gone, the result of spawning shows it.
                 let _ = (&gate_write).write_all(b"!");
+                // Spawning a program that cannot be executed returns only once the keeper has ended.
+                while let Some(keeper) = keeper.as_mut().filter(|_| !spawning.is_finished()) {
+                    if keeper.first() != FirstProcess::Running {
+                        keeper.let_go();
+                        break;
+                    }
+                    std::thread::sleep(SPAWN_PAUSE);
+                }
             }
             drop(gate_write);
             let spawned = spawning.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
             match (taken, spawned) {
-                (Ok(Ok(identity)), Ok(child)) => Ok((child, identity)),
-                (Ok(Ok(identity)), Err(source)) => {
+                (Ok(Ok((identity, keeper))), Ok(child)) => Ok(Spawned { child, identity, keeper }),
+                (Ok(Ok((identity, keeper))), Err(source)) => {
                     // As in `make_group`: nothing is left for the guardian.
                     let _ = self.tracker.release(OwnedResource::Process(identity));
+                    if let Some(keeper) = keeper {
+                        let _ = self.tracker.release(OwnedResource::Keeper(keeper.identity()));
+                    }
                     Err(not_executable(launch, program, source))
                 }
                 (Ok(Err(error)), _) => Err(error.into()),
@@ -429,23 +485,50 @@ impl Lab {
         })
     }
 
-    fn admit(&self, pid: Pid) -> Result<ProcessIdentity, CleanupTrackerError> {
-        let identity = ProcessIdentity::read(pid).ok_or(crate::cleanup::registry::RegistryError::NoOwner)?;
+    /// Tracks what has reported itself: first its keeper, below which it is found whatever it does.
+    fn admit(&self, reported: Reported, line: Option<KeeperLine>) -> Result<Admitted, CleanupTrackerError> {
+        let unseen = || crate::cleanup::registry::RegistryError::NoOwner;
+        let identity = ProcessIdentity::read(reported.pid).ok_or_else(unseen)?;
+        let keeper = match (line, reported.keeper) {
+            (Some(line), Some(pid)) => Some(line.into_keeper(pid).ok_or_else(unseen)?),
+            _ => None,
+        };
+        if let Some(keeper) = &keeper {
+            self.tracker.track(OwnedResource::Keeper(keeper.identity()))?;
+        }
         self.tracker.track(OwnedResource::Process(identity))?;
-        Ok(identity)
+        Ok((identity, keeper))
     }
+}
+
+/// The program that would be executed and the user as whom it runs, where that is not us.
+fn foreign_user(program: &str, folder: Option<&Path>) -> Option<(PathBuf, u32)> {
+    let path = match program.contains('/') {
+        true => folder.unwrap_or(Path::new("")).join(program),
+        false => std::env::split_paths(&std::env::var_os("PATH")?)
+            .map(|folder| folder.join(program))
+            .find(|path| path.is_file())?,
+    };
+    let file = path.metadata().ok()?;
+    let is_foreign = file.mode() & SETUID != 0 && file.uid() != sys::own_user();
+    is_foreign.then(|| (path, file.uid()))
 }
 
 fn not_executable(launch: &Launch, program: &str, source: io::Error) -> LaunchError {
     LaunchError::NotExecutable { name: launch.name.clone(), program: program.to_owned(), source }
 }
 
-/// The child's process id, or the step in which it failed (`None` if it never existed).
-fn read_report(report: &mut io::PipeReader) -> Result<Pid, Option<SetupStep>> {
-    let mut bytes = [0; 4];
+/// The ids that a child reports at the gate, or the step in which it failed (`None` if it never existed).
+fn read_report(report: &mut io::PipeReader) -> Result<Reported, Option<SetupStep>> {
+    let mut bytes = [0; sys::REPORT];
     report.read_exact(&mut bytes).map_err(|_| None)?;
-    match i32::from_ne_bytes(bytes) {
-        pid if pid > 0 => Ok(Pid::new(pid)),
+    let (pid, keeper) = bytes.split_at(sys::REPORT / 2);
+    let number = |bytes: &[u8]| i32::from_ne_bytes(bytes.try_into().unwrap_or_default());
+    match number(pid) {
+        pid if pid > 0 => Ok(Reported {
+            pid: Pid::new(pid),
+            keeper: Some(number(keeper)).filter(|id| *id > 0).map(Pid::new),
+        }),
         step => Err(SetupStep::from_report(step)),
     }
 }

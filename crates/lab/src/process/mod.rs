@@ -6,6 +6,7 @@ pub mod account;
 pub mod cgroup;
 pub mod command;
 pub mod freeze;
+mod keeper;
 pub mod launch;
 pub mod logs;
 pub mod memory;

@@ -1,6 +1,6 @@
 //! A running role: whether it is alive, what it uses; freeze, thaw and stop it.
 //!
-//! A role is one unit: each operation applies to all processes of its session and control group. Dropping a
+//! A role is one unit: each operation applies to all processes of its control group, or below its keeper. Dropping a
 //! running role kills it, so nothing that we started outlives its handle.
 
 use std::fmt;
@@ -20,6 +20,7 @@ use crate::host::procfs::{self, Pid, ProcessIdentity};
 use crate::host::sys::{self, Ended, Signal};
 use crate::process::account::{CpuAccount, CpuReading};
 use crate::process::freeze::{FreezeError, FreezeMethod, Unit};
+use crate::process::keeper::{FirstProcess, Keeper};
 use crate::process::quota::{self, CgroupLocation, ControllerKind};
 use crate::process::talk::Talk;
 
@@ -84,7 +85,9 @@ enum State {
 /// A role that was started and is ready.
 #[derive(Debug)]
 pub struct Running {
+    /// What we forked: its keeper where it has one, else its first process.
     child: Child,
+    /// Its first process.
     identity: ProcessIdentity,
     /// `None` only after it has ended.
     unit: Option<Unit>,
@@ -97,6 +100,8 @@ pub struct Running {
     port: u16,
     account: CpuAccount,
     tracker: Arc<CleanupTracker>,
+    /// What is tracked beside its first process and its keeper.
+    strays: Vec<ProcessIdentity>,
     /// The other ends of its pipes, if it has any.
     talk: Option<Talk>,
     wrapping: Wrapping,
@@ -142,6 +147,7 @@ impl Running {
             port: 0,
             account: CpuAccount::default(),
             tracker,
+            strays: Vec::new(),
             wrapping: Wrapping::None,
             wrappers: Vec::new(),
             wrapper: CpuAccount::default(),
@@ -209,21 +215,30 @@ impl Running {
     /// How its first process ended; `None` while it runs.
     pub fn exit(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
+            let by = |ended| match ended {
+                Ended::Code(code) => Exit::Code(code),
+                Ended::Signal(number) => Exit::Signal(number),
+            };
             // Reaped only after all of its children have ended; see `Unit::new`.
-            self.exit = match sys::peek_exit(self.identity.pid) {
-                Ok(ended) => ended.map(|ended| match ended {
-                    Ended::Code(code) => Exit::Code(code),
-                    Ended::Signal(number) => Exit::Signal(number),
-                }),
-                Err(_) => Some(Exit::Unknown),
+            self.exit = match self.unit.as_mut().and_then(Unit::keeper).map(Keeper::first) {
+                Some(FirstProcess::Running) => None,
+                Some(FirstProcess::Ended(ended)) => Some(by(ended)),
+                Some(FirstProcess::Untold) => (!self.identity.is_alive()).then_some(Exit::Unknown),
+                None => sys::peek_exit(self.identity.pid).map_or(Some(Exit::Unknown), |ended| ended.map(by)),
             };
         }
         self.exit
     }
 
-    /// Its running processes, children included.
+    /// Its running processes, children included. Those that have left its session are tracked when first seen.
     pub fn members(&mut self) -> Vec<Pid> {
-        self.unit.as_mut().map(Unit::members).unwrap_or_default()
+        let Some(unit) = &mut self.unit else { return Vec::new() };
+        for stray in unit.new_strays() {
+            // The keeper is tracked; this is for whoever cleans up after that is killed too.
+            let _ = self.tracker.track(OwnedResource::Process(stray));
+            self.strays.push(stray);
+        }
+        unit.members()
     }
 
     /// Its running processes without wrappers.
@@ -370,12 +385,32 @@ impl Running {
         }
     }
 
+    /// Lets its keeper go and waits until it has, which it does once nothing is left below it, seen or unseen.
+    fn is_collected(&mut self) -> bool {
+        let Some(unit) = &mut self.unit else { return true };
+        let Some(keeper) = unit.keeper() else { return true };
+        keeper.let_go();
+        let start = sys::monotonic();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if sys::monotonic().since(start) > KILL_PATIENCE {
+                return false;
+            }
+            // Something may have been forked after the last listing.
+            unit.kill();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
     fn kill(&mut self) {
         let start = sys::monotonic();
         while !self.has_ended() && sys::monotonic().since(start) < KILL_PATIENCE {
             // Repeated, since a process may fork between the listing of members and their signals.
             if let Some(unit) = &mut self.unit {
                 unit.kill();
+                if unit.is_out_of_reach() {
+                    return;
+                }
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -384,14 +419,21 @@ impl Running {
     /// Stops tracking the role and removes its control group. Whatever could not be ended or removed stays
     /// tracked, and the guardian tries again.
     fn release(&mut self) {
-        let gone = self.has_ended();
-        let Some((group, limits)) = self.unit.take().map(Unit::into_groups) else { return };
+        let gone = self.has_ended() && self.is_collected();
+        let Some(mut unit) = self.unit.take() else { return };
         if gone {
             // It has ended, so this returns at once; an error means that it was reaped elsewhere.
-            let _ = self.child.wait();
+            let ended = self.child.wait();
+            let keeper = unit.keeper().map(|keeper| keeper.identity());
+            // A keeper that was killed has let go of what left the session, which nobody can find any more.
+            let keeper = keeper.filter(|_| ended.is_ok_and(|status| status.success()));
+            let processes = self.strays.iter().chain([&self.identity]).copied().map(OwnedResource::Process);
             // Writing fails only if the guardian has ended or the disk is full, which the next start reports.
-            let _ = self.tracker.release(OwnedResource::Process(self.identity));
+            for resource in processes.chain(keeper.map(OwnedResource::Keeper)) {
+                let _ = self.tracker.release(resource);
+            }
         }
+        let (group, limits) = unit.into_groups();
         let patience = Duration::from_secs(1);
         let group = group.map(|group| (group.path().to_owned(), group.remove(patience)));
         let limits = limits.into_iter().map(|limit| (limit.path().to_owned(), limit.remove(patience)));

@@ -7,12 +7,14 @@
 //! start time differs from the reported one.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 
-use crate::cleanup::guardian::{BYE, READY};
+use crate::cleanup::guardian::{BYE, READY, REGISTRY};
 use crate::cleanup::owned_resource::{Change, OwnedResource};
+use crate::cleanup::registry;
 use crate::host::sys::{self, Signal};
 
-use super::{in_removal_order, remove};
+use super::{exists, in_removal_order, remove};
 
 /// How a guardian ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,38 +37,57 @@ pub fn run(input: impl Read, mut output: impl Write) -> io::Result<GuardOutcome>
     let _ = std::env::set_current_dir("/");
     writeln!(output, "{READY}")?;
     output.flush()?;
-    let (resources, dismissed) = listen(input);
+    let Told { resources, registry, dismissed } = listen(input);
     if dismissed {
         return Ok(GuardOutcome::Dismissed);
     }
+    let is_keeper =
+        |resource: &&OwnedResource| matches!(resource, OwnedResource::Keeper(_)) && exists(resource);
+    let keepers: Vec<OwnedResource> = resources.iter().filter(is_keeper).cloned().collect();
     for resource in in_removal_order(&resources) {
         remove(resource);
+    }
+    // A keeper that ran until now and ended has nothing below it; of one that was killed nobody can say so.
+    for (path, keeper) in registry.iter().flat_map(|path| keepers.iter().map(move |keeper| (path, keeper))) {
+        if !exists(keeper) {
+            // If this fails, the doctor says that it does not know.
+            let _ = registry::append(path, &Change::Released(keeper.clone()));
+        }
     }
     Ok(GuardOutcome::Ended(resources))
 }
 
-/// Reads the pipe to its end; returns the resources then listed, and whether we were dismissed.
-fn listen(input: impl Read) -> (Vec<OwnedResource>, bool) {
-    let mut resources = Vec::new();
+/// What the run said.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    resources: Vec<OwnedResource>,
+    registry: Option<PathBuf>,
+    dismissed: bool,
+}
+
+/// Reads the pipe to its end.
+fn listen(input: impl Read) -> Told {
+    let mut told = Told::default();
     for line in BufReader::new(input).lines() {
         match line {
-            Ok(line) if line == BYE => return (resources, true),
+            Ok(line) if line == BYE => return Told { dismissed: true, ..told },
             // A last line that is cut off reports a resource that was never made.
             Ok(line) => {
-                if let Ok(change) = serde_json::from_str::<Change>(&line) {
-                    change.apply(&mut resources);
+                if let Some(path) = line.strip_prefix(REGISTRY) {
+                    told.registry = Some(PathBuf::from(path));
+                } else if let Ok(change) = serde_json::from_str::<Change>(&line) {
+                    change.apply(&mut told.resources);
                 }
             }
             Err(_) => break,
         }
     }
-    (resources, false)
+    told
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
 
     fn line(change: &Change) -> String {
         format!("{}\n", serde_json::to_string(change).expect("plain data"))
@@ -75,14 +96,19 @@ mod tests {
     #[test]
     fn resources_taken_and_not_released_are_listed_at_the_end_of_the_pipe() {
         let resource = |name: &str| OwnedResource::Cgroup { path: PathBuf::from(name) };
-        let mut text = String::new();
+        let mut text = "registry /r/a.jsonl\n".to_owned();
         text += &line(&Change::Taken(resource("a")));
         text += &line(&Change::Taken(resource("b")));
         text += "not a change\n";
         text += &line(&Change::Released(resource("a")));
         text += &line(&Change::Taken(resource("c")))[..20];
-        assert_eq!(listen(text.as_bytes()), (vec![resource("b")], false));
+        let told = Told {
+            resources: vec![resource("b")],
+            registry: Some(PathBuf::from("/r/a.jsonl")),
+            dismissed: false,
+        };
+        assert_eq!(listen(text.as_bytes()), told);
         text += "\nbye\n";
-        assert_eq!(listen(text.as_bytes()), (vec![resource("b")], true));
+        assert_eq!(listen(text.as_bytes()), Told { dismissed: true, ..told });
     }
 }

@@ -6,22 +6,32 @@
 pub mod guard;
 pub mod stale;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
+use weighbridge_model::quantity::Nanoseconds;
+
 use crate::cleanup::guardian::END_PATIENCE;
 use crate::cleanup::owned_resource::OwnedResource;
-use crate::host::procfs::{self, ProcessIdentity};
-use crate::host::sys::{self, Signal, SignalTarget};
+use crate::host::procfs::{self, ProcessIdentity, ProcessStat};
+use crate::host::sys::{self, Signal};
 use crate::layers::container::oci;
 use crate::net::namespace;
 use crate::process::cgroup;
 use crate::service::{checkout, state};
 
+/// A keeper ends as soon as the last process below it has.
+const KEEPER_PATIENCE: Nanoseconds = Nanoseconds::from_secs(2);
+
+/// What is to be known where a keeper was killed.
+const KEEPER_GONE: &str = "it was killed, so programs that had left their session can no longer be found";
+
 /// Whether anything of a resource is left.
 fn exists(resource: &OwnedResource) -> bool {
     match resource {
         OwnedResource::Process(process) => !surviving_members(*process).is_empty(),
+        OwnedResource::Keeper(keeper) => keeper.is_alive(),
         OwnedResource::Cgroup { path }
         | OwnedResource::Worktree { path, .. }
         | OwnedResource::StateFolder { path } => path.is_dir(),
@@ -76,7 +86,8 @@ fn remove(resource: &OwnedResource) -> Removal {
 
 fn try_to_remove(resource: &OwnedResource) -> io::Result<()> {
     match resource {
-        OwnedResource::Process(process) => end_session(*process),
+        OwnedResource::Process(process) => end_all(|| surviving_members(*process)),
+        OwnedResource::Keeper(keeper) => end_kept(*keeper),
         OwnedResource::Worktree { path, repository } => checkout::remove(path, repository),
         OwnedResource::StateFolder { path } => state::remove(path),
         OwnedResource::Container { runtime, id, folder } => {
@@ -93,32 +104,101 @@ fn try_to_remove(resource: &OwnedResource) -> io::Result<()> {
     }
 }
 
-/// The members of the session that `leader` made. While its id names a session or group, the kernel gives the
-/// id to no new process; so either the leader lives, or it is dead and the members are its children. A
-/// process with the id and another start time means that the session has ended and the id belongs to a
-/// stranger.
-fn surviving_members(leader: ProcessIdentity) -> Vec<procfs::ProcessStat> {
-    let stranger =
-        procfs::ProcessStat::read(leader.pid).is_some_and(|stat| stat.start_time != leader.start_time);
-    if stranger { Vec::new() } else { procfs::session_members(leader.pid) }
+/// The process itself and the members of the session that `leader` made. While its id names a session or group,
+/// the kernel gives the id to no new process; so either the leader lives, or it is dead and the members are its
+/// children. A process with the id and another start time means that the session has ended and the id belongs to
+/// a stranger.
+fn surviving_members(leader: ProcessIdentity) -> Vec<ProcessStat> {
+    let own = ProcessStat::read(leader.pid);
+    if own.as_ref().is_some_and(|stat| stat.identity() != leader) {
+        return Vec::new();
+    }
+    let mut members = procfs::session_members(leader.pid);
+    // A process in another's session, as one that was forked after `setsid`.
+    let is_apart = |stat: &ProcessStat| stat.session != leader.pid && stat.group != leader.pid;
+    members.extend(own.filter(|stat| is_apart(stat) && !stat.is_gone()));
+    members
 }
 
-fn end_session(leader: ProcessIdentity) -> io::Result<()> {
-    let mut members = surviving_members(leader);
+/// Ends what runs below a keeper. The keeper goes last and by itself; one that stays has children that are not
+/// seen from here.
+fn end_kept(keeper: ProcessIdentity) -> io::Result<()> {
+    end_all(|| procfs::descendants(keeper))?;
     let start = sys::monotonic();
-    while !members.is_empty() {
-        for member in &members {
-            // Both fail only if the member has just ended.
-            let _ = sys::signal(SignalTarget::Process(member.pid), Signal::KILL);
-            let _ = sys::signal(SignalTarget::Process(member.pid), Signal::CONT);
-        }
-        if sys::monotonic().since(start) > END_PATIENCE {
-            return Err(io::ErrorKind::TimedOut.into());
+    while keeper.is_alive() {
+        // It may have been stopped; this fails only if it has just ended.
+        let _ = keeper.signal(Signal::CONT);
+        if sys::monotonic().since(start) > KEEPER_PATIENCE {
+            let text = "it has children that this user cannot see: look as root";
+            return Err(io::Error::other(text));
         }
         std::thread::sleep(Duration::from_millis(1));
-        members = surviving_members(leader);
+        end_all(|| procfs::descendants(keeper))?;
     }
     Ok(())
+}
+
+/// Kills all processes until `listed` finds none any more.
+///
+/// Errors: they may not be signalled, or do not end; both are named.
+fn end_all(listed: impl Fn() -> Vec<ProcessStat>) -> io::Result<()> {
+    let start = sys::monotonic();
+    loop {
+        let members = listed();
+        let mut refused = 0;
+        for member in members.iter().map(ProcessStat::identity) {
+            // Other errors mean that it has just ended.
+            let killed = member.signal(Signal::KILL);
+            refused +=
+                usize::from(killed.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied));
+            let _ = member.signal(Signal::CONT);
+        }
+        if members.is_empty() {
+            return Ok(());
+        }
+        if refused == members.len() {
+            let text = format!("{}: not ours to end, `kill` as that user or as root", named(&members));
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+        if sys::monotonic().since(start) > END_PATIENCE {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("{} did not end", named(&members))));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn named(processes: &[ProcessStat]) -> String {
+    processes.iter().map(named_one).collect::<Vec<_>>().join(", ")
+}
+
+/// A process with its name and user.
+fn named_one(stat: &ProcessStat) -> String {
+    let user = procfs::user(stat.pid).map(|user| format!(" of user {user}")).unwrap_or_default();
+    format!("process {} (`{}`){user}", stat.pid, stat.name)
+}
+
+/// What is still there of these resources, and what cannot be seen, in words; each once.
+pub fn survivors(resources: &[OwnedResource]) -> Vec<String> {
+    let mut names = Vec::new();
+    for resource in resources {
+        match resource {
+            OwnedResource::Keeper(keeper) if !keeper.is_alive() => {
+                names.push(format!("{resource}: {KEEPER_GONE}"));
+            }
+            OwnedResource::Keeper(keeper) => {
+                let below = procfs::descendants(*keeper);
+                names.extend(below.iter().map(named_one));
+                names.extend(below.is_empty().then(|| resource.to_string()));
+            }
+            OwnedResource::Process(process) => {
+                names.extend(surviving_members(*process).iter().map(named_one));
+            }
+            _ => names.extend(exists(resource).then(|| resource.to_string())),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
 }
 
 #[cfg(test)]

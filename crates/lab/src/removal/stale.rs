@@ -15,7 +15,7 @@ use crate::layers::container::oci;
 use crate::net::namespace;
 use crate::service::{checkout, state};
 
-use super::{Removal, exists, in_removal_order, remove, surviving_members};
+use super::{KEEPER_GONE, Removal, exists, in_removal_order, remove, surviving_members, survivors};
 
 /// Seconds by which a file's time and a process's start time may disagree.
 const CLOCKS_APART: f64 = 2.0;
@@ -48,6 +48,8 @@ pub enum CleanOutcome {
     Removed,
     /// It was gone.
     AlreadyGone,
+    /// It was gone, and with it the means to find what it may have left, with the reason.
+    Unseen(String),
     /// It stays, and why.
     Kept(String),
     /// It should have gone, and why it did not.
@@ -103,6 +105,9 @@ fn clean_resource(listed: &Listed, resource: &OwnedResource, mode: CleanMode) ->
         return CleanOutcome::Kept(why);
     }
     match (exists(resource), mode) {
+        (false, _) if matches!(resource, OwnedResource::Keeper(_)) => {
+            CleanOutcome::Unseen(KEEPER_GONE.to_owned())
+        }
         (false, _) => CleanOutcome::AlreadyGone,
         (true, CleanMode::DryRun) => CleanOutcome::WouldRemove,
         (true, CleanMode::Remove) => match remove(resource) {
@@ -118,6 +123,8 @@ fn not_ours(listed: &Listed, resource: &OwnedResource) -> Option<String> {
     let unless = |ours: bool, why: &str| (!ours).then(|| why.to_owned());
     match resource {
         OwnedResource::Process(process) => foreign_session(listed, *process),
+        // Its start time is compared whenever it is used.
+        OwnedResource::Keeper(_) => None,
         OwnedResource::Cgroup { path } => {
             (!is_ours(path)).then(|| format!("its name does not begin with `{}`", PREFIX))
         }
@@ -168,9 +175,12 @@ fn is_ours(path: &Path) -> bool {
     named && straight && is_group
 }
 
-/// Names of the processes that cleaning would end, for a finding.
+/// What cleaning would find, for a finding.
 pub(crate) fn stale_summary(stale: &[Listed]) -> String {
-    let resources = stale.iter().flat_map(|listed| &listed.resources).filter(|resource| exists(resource));
-    let names: Vec<String> = resources.map(OwnedResource::to_string).collect();
+    let of_this_boot = |listed: &&Listed| listed.owner.as_ref().is_some_and(Owner::is_of_this_boot);
+    let (current, earlier): (Vec<&Listed>, Vec<&Listed>) = stale.iter().partition(of_this_boot);
+    let on_disk = earlier.iter().flat_map(|listed| &listed.resources).filter(|one| one.is_on_disk());
+    let resources = current.iter().flat_map(|listed| &listed.resources).chain(on_disk);
+    let names = survivors(&resources.cloned().collect::<Vec<_>>());
     if names.is_empty() { "nothing of theirs exists any more".to_owned() } else { names.join(", ") }
 }

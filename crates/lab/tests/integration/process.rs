@@ -226,19 +226,51 @@ fn a_child_that_outlives_its_parent_is_killed_with_or_without_control_groups() {
 }
 
 #[test]
-fn a_child_that_leaves_the_session_is_still_the_roles_where_control_groups_are() {
-    let bench = Bench::new();
-    if bench.lab.freeze_method() != FreezeMethod::Cgroup {
-        return;
+fn a_child_that_leaves_the_session_is_still_the_roles_with_or_without_control_groups() {
+    for method in [FreezeMethod::Cgroup, FreezeMethod::Stop] {
+        let bench = Bench::with_method(method);
+        // Two that leave: one with its parent, one whose parent ends at once.
+        let mut role = bench.start("setsid sleep 1000 & (setsid sleep 1000 &) ; echo ready 1; wait");
+        let leader = role.pid();
+        let fled = |pid: &Pid| ProcessStat::read(*pid).is_some_and(|stat| stat.session != leader);
+        eventually("the flight", || role.members().iter().filter(|pid| fled(pid)).count() == 2);
+        let everyone = identities(&mut role);
+        role.freeze().expect("it can be frozen");
+        assert!(everyone.iter().all(|process| process.is_alive()));
+        role.stop(GRACE);
+        assert!(everyone.iter().all(|process| !process.is_alive()), "{method}");
     }
-    let mut role = bench.start("setsid sleep 1000 & echo ready 1; wait");
-    let leader = role.pid();
-    let fled = |pid: &Pid| ProcessStat::read(*pid).is_some_and(|stat| stat.session != leader);
-    eventually("the flight", || role.members().iter().any(fled));
+}
+
+#[test]
+fn a_keeper_that_is_killed_is_said_and_what_was_seen_before_is_ended() {
+    let bench = Bench::with_method(FreezeMethod::Stop);
+    let mut role = bench.start("(setsid sleep 1000 &) ; echo ready 1; exec sleep 1000");
+    eventually("the flight", || role.members().len() == 2);
     let everyone = identities(&mut role);
-    role.freeze().expect("it can be frozen");
+    let parent = ProcessStat::read(role.pid()).expect("it runs").parent;
+    let keeper = ProcessStat::read(parent).expect("it runs");
+    assert_eq!((keeper.name.as_str(), keeper.parent), ("wb-keeper", Pid::own()));
+    let killed = std::process::Command::new("kill").args(["-9", &parent.to_string()]).status();
+    assert!(killed.expect("kill").success());
+    eventually("the keeper's end", || ProcessStat::read(parent).is_none_or(|stat| stat.is_gone()));
     role.stop(GRACE);
     assert!(everyone.iter().all(|process| !process.is_alive()));
+    let left = bench.lab.close().expect("nothing to close");
+    let said = weighbridge_lab::removal::survivors(&left);
+    assert!(said.len() == 1 && said[0].contains(&format!("keeper {parent}: it was killed")), "{said:?}");
+}
+
+#[test]
+fn a_program_that_cannot_be_executed_leaves_no_keeper() {
+    let bench = Bench::with_method(FreezeMethod::Stop);
+    let error = bench.fail(&bench.command(&["/nonexistent/program"]));
+    assert!(matches!(error, LaunchError::NotExecutable { .. }), "{error}");
+    let is_ours =
+        |stat: &ProcessStat| stat.name == "wb-keeper" && stat.parent == Pid::own() && !stat.is_gone();
+    // Tests beside this one have theirs, which end too.
+    eventually("no keeper", || !weighbridge_lab::host::procfs::processes().iter().any(is_ours));
+    assert!(bench.lab.close().expect("nothing to close").is_empty());
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod servers;
 #[macro_use]
 mod support;
 
+mod anybody;
 mod batches;
 mod beside;
 mod cache;
