@@ -6,6 +6,7 @@ use weighbridge_load::keyed::KeyedDialect;
 use weighbridge_load::session::Sessions;
 use weighbridge_model::experiment::{CacheOperation, CacheSpec};
 
+use super::replay::Replay;
 use super::reply::Carrier;
 use super::requests::Requests;
 use super::sessions::{Cache, CacheSessions};
@@ -31,9 +32,9 @@ pub struct StreamedRequest {
 
 impl CacheStream {
     /// Those that fill the cache, then those of a substream.
-    pub(super) fn new(spec: &CacheSpec, substream: u64) -> Self {
+    pub(super) fn new(spec: &CacheSpec, substream: u64, replay: Option<Arc<Replay>>) -> Self {
         let requests = Requests::Keyed(KeyedDialect::Memcached);
-        let cache = Arc::new(Cache::new(spec, Carrier::Commands, requests));
+        let cache = Arc::new(Cache::new(spec, Carrier::Commands, requests).replaying(replay));
         let fill = cache.fill();
         let mut sessions = CacheSessions::new(cache);
         sessions.prepare(1);
@@ -72,7 +73,7 @@ mod tests {
             value: "uniform:1,500".parse().expect("a law"),
             ..CacheSpec::default()
         };
-        let streamed: Vec<_> = CacheStream::new(&spec, 7).take(5000).collect();
+        let streamed: Vec<_> = CacheStream::new(&spec, 7, None).take(5000).collect();
         assert!(streamed[..100].iter().all(|one| one.fills && one.operation == CacheOperation::Set));
         assert!(streamed[100..].iter().all(|one| !one.fills));
         // The oracle: the lines of memcached's protocol.
@@ -93,6 +94,6 @@ mod tests {
             };
             assert_eq!(String::from_utf8_lossy(&bytes[..end]), line);
         }
-        assert_ne!(streamed, CacheStream::new(&spec, 8).take(5000).collect::<Vec<_>>());
+        assert_ne!(streamed, CacheStream::new(&spec, 8, None).take(5000).collect::<Vec<_>>());
     }
 }

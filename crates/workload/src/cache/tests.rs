@@ -7,16 +7,17 @@ use rand_chacha::ChaCha8Rng;
 use weighbridge_load::framer::Head;
 use weighbridge_load::session::{FollowUp, Reply, RequestId, Sessions, Step};
 use weighbridge_model::experiment::{
-    CacheMix, CacheStart, Experiment, LengthLaw, LoadSpec, Popularity, Think,
+    CacheMix, CacheStart, Experiment, LengthLaw, LoadSpec, Popularity, ReplayFormat, ReplaySets, ReplaySpec,
+    Think,
 };
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use super::draw::{Ranks, Scatter, extreme, length, pareto, unit};
+use super::draw::{Ranks, Scatter, extreme, length, mixed, pareto, unit};
 use super::reply::JsonReply;
 use super::*;
-use crate::{Address, UrlScheme};
+use crate::{Address, Given, UrlScheme};
 
 const MILLION: u64 = 1_000_000;
 
@@ -454,6 +455,60 @@ fn every_kind_of_lie_is_caught_by_its_name() {
             "{lie:?}: {caught} of {}",
             server.lies
         );
+    }
+}
+
+#[test]
+fn a_trace_is_sent_in_its_order_and_its_values_are_checked() {
+    let operations = ["get", "get", "get", "set", "set", "delete"];
+    let request = |at: u64| (operations[mixed(at) as usize % 6], mixed(at + 7) % 40);
+    let row = |at| {
+        let (operation, key) = request(at);
+        format!("{},q{key},12,{},0,{operation},0\n", at / 100, 30 + key)
+    };
+    let (file, format, sets) = ("t.csv".to_owned(), ReplayFormat::Twitter, ReplaySets::Send);
+    let trace = ReplaySpec { file, format, from: 0, limit: 3000, sets, sha256: None };
+    let mut parser = ReplayParser::new(&trace);
+    for at in 0..3000 {
+        parser.line(row(at).as_bytes()).expect("a row");
+    }
+    let replay = Arc::new(parser.finish().expect("a trace"));
+    let mut spec = CacheSpec { start: CacheStart::Cold, trace: Some(trace), ..CacheSpec::default() };
+    spec.set_found(replay.keys(), |operation| replay.count(operation), String::new());
+    let address = Address { authority: "h:1".to_owned(), base: "/".to_owned(), scheme: UrlScheme::Http };
+    let (load, spec) = (LoadSpec::default(), spec.into());
+    let bound = |replay| {
+        let given = Given { environment: &|_| None, rows: &[], replay };
+        Workload::with_rows(&spec, &load, Protocol::MEMCACHED, &address, given)
+    };
+    assert!(matches!(bound(None), Err(WorkloadError::NoReplay)));
+
+    let workload = bound(Some(&replay)).expect("bound");
+    let mut sessions = workload.sessions();
+    sessions.prepare(3);
+    let mut numbers = HashMap::new();
+    for at in 0..4000u32 {
+        // Windows follow one another through it, and it begins again.
+        if at % 700 == 0 {
+            sessions.rewind(at.into());
+        }
+        let (operation, key) = request(u64::from(at) % 3000);
+        let next = numbers.len();
+        let number = *numbers.entry(key).or_insert(next);
+        let id = sessions.open(at % 3);
+        let bytes = sessions.request(id).bytes();
+        let line =
+            String::from_utf8_lossy(&bytes[..bytes.iter().position(|byte| *byte == b'\r').expect("a line")]);
+        let value = if operation == "set" { format!(" 0 0 {}", 30 + key) } else { String::new() };
+        assert_eq!(line, format!("{operation} k{number:011}{value}"), "request {at}");
+    }
+    for lie in
+        [None, Some(Lie::Stale), Some(Lie::Undeleted), Some(Lie::Swapped), Some(Lie::Cut), Some(Lie::Mixed)]
+    {
+        let workload = bound(Some(&replay)).expect("bound");
+        let (wrong, counts) = schedule(&workload, &mut ModelServer::new(3, lie), 200_000, false);
+        assert_eq!(wrong.is_empty(), lie.is_none(), "{lie:?}: {wrong:?}");
+        assert!(counts.get(Count::Hits) > 1000, "{counts:?}");
     }
 }
 

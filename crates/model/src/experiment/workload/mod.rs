@@ -26,7 +26,7 @@ use crate::quantity::Bytes;
 
 pub use cache::{
     CacheMix, CacheOperation, CacheSpec, CacheStart, FbTail, KEY_MOST, LengthLaw, PopularShare, Popularity,
-    VALUE_MOST, WeightedLength,
+    REPLAY_MOST, ReplayFormat, ReplaySets, ReplaySpec, VALUE_MOST, WeightedLength,
 };
 pub use commands::{
     CommandCheck, CommandSpec, CommandsSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words,
@@ -167,6 +167,11 @@ trait Spec: Sized + Clone {
 
     fn data_files(&mut self) -> &mut [DataSpec] {
         &mut []
+    }
+
+    /// The specification if its requests come from a trace.
+    fn replaying(&mut self) -> Option<&mut CacheSpec> {
+        None
     }
 
     fn visit_texts(&mut self, _visitor: &mut dyn TextVisitor) {}
@@ -341,6 +346,11 @@ impl WorkloadSpec {
 
     pub fn data_files(&mut self) -> &mut [DataSpec] {
         each_workload!(self, spec => spec.data_files())
+    }
+
+    /// The specification of a cache whose requests come from a trace; `None` for all others.
+    pub fn replaying(&mut self) -> Option<&mut CacheSpec> {
+        each_workload!(self, spec => spec.replaying())
     }
 
     pub fn visit_texts(&mut self, visitor: &mut dyn TextVisitor) {

@@ -1,6 +1,7 @@
 //! The workload `cache`: values under keys, asked for by their popularity. Its keys, read and written.
 
 mod laws;
+mod replay;
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,6 +17,7 @@ use crate::id::OperationId;
 use crate::quantity::{Nanoseconds, Ratio};
 
 pub use laws::{FbTail, KEY_MOST, LengthLaw, PopularShare, Popularity, VALUE_MOST, WeightedLength};
+pub use replay::{REPLAY_MOST, ReplayFormat, ReplaySets, ReplaySpec};
 
 /// The most keys: 12 bytes are kept for each.
 const KEYS_MOST: u64 = 100_000_000;
@@ -41,6 +43,9 @@ pub struct CacheSpec {
     /// How long after a miss its key is set, as if a backend had been asked; `None` if it is not.
     pub refill: Option<Think>,
     pub start: CacheStart,
+    /// Requests come from this file, in its order; `keys` and `mix` are then what it holds, and no law is drawn from.
+    #[serde(default)]
+    pub trace: Option<ReplaySpec>,
     /// The run's seed, from which the order of popularity and the lengths follow.
     pub seed: u64,
     /// Whether the variant's cache evicts nothing, so that it may refuse a value that does not fit.
@@ -130,6 +135,7 @@ impl Default for CacheSpec {
             absent: Ratio::new(0.0),
             refill: None,
             start: CacheStart::Warm,
+            trace: None,
             seed: 1,
             may_be_full: false,
         }
@@ -170,6 +176,10 @@ impl CacheSpec {
         if self.mixed().is_empty() {
             return Err(("mix", "needs an operation with a weight above zero".to_owned()));
         }
+        self.check_replay()?;
+        if self.trace.is_some() {
+            return Ok(());
+        }
         let shortest = self.shortest_key();
         if let Some(length) =
             self.key.given().into_iter().find(|length| !(shortest..=KEY_MOST).contains(length))
@@ -203,10 +213,13 @@ impl Spec for CacheSpec {
     const NAME: &'static str = "cache";
 
     fn read(reader: &Reader<'_>) -> Read<Self> {
+        let replayed = replay::read(reader)?;
         let preset = reader.choice("preset", &[("etc", ())])?;
         let standard = if preset.is_some() { Self::etc() } else { Self::default() };
         let keys = reader.integer("keys", 1, KEYS_MOST)?;
         let words = CacheStart::ALL.map(|start| (start.name(), start));
+        let (trace, found) = replayed.unzip();
+        let standard = Self { mix: found.unwrap_or(standard.mix), ..standard };
         let spec = Self {
             keys: keys.map_or(standard.keys, |keys| keys as u32),
             mix: reader.table("mix")?.map_or(Ok(standard.mix), mix)?,
@@ -219,6 +232,7 @@ impl Spec for CacheSpec {
             absent: share(reader, "absent")?.unwrap_or(standard.absent),
             refill: refill(reader)?.unwrap_or(standard.refill),
             start: reader.choice("start", &words)?.unwrap_or_default(),
+            trace,
             seed: standard.seed,
             may_be_full: false,
         };
@@ -234,8 +248,20 @@ impl Spec for CacheSpec {
         for operation in self.mixed() {
             mix.insert(operation.name().into(), self.mix.weight(operation).into());
         }
+        let refill = self.refill.map_or(toml::Value::from(false), |delay| delay.to_string().into());
+        table.insert("refill".into(), refill);
+        table.insert("start".into(), self.start.name().into());
+        if let Some(trace) = &self.trace {
+            table.insert("trace".into(), replay::write(trace).into());
+            if trace.sha256.is_none() {
+                return;
+            }
+        }
         table.insert("keys".into(), i64::from(self.keys).into());
         table.insert("mix".into(), mix.into());
+        if self.trace.is_some() {
+            return;
+        }
         for (key, text) in [
             ("key", self.key.to_string()),
             ("value", self.value.to_string()),
@@ -249,9 +275,6 @@ impl Spec for CacheSpec {
         {
             table.insert(key.into(), share.get().into());
         }
-        let refill = self.refill.map_or(toml::Value::from(false), |delay| delay.to_string().into());
-        table.insert("refill".into(), refill);
-        table.insert("start".into(), self.start.name().into());
     }
 
     /// The operations of the mix, then the kinds of gets, whose times are recorded apart too.
@@ -271,6 +294,9 @@ impl Spec for CacheSpec {
     fn words(&self) -> String {
         let names: Vec<&str> = self.mixed().into_iter().map(CacheOperation::name).collect();
         let operations = names.join(", ");
+        if let Some(trace) = &self.trace {
+            return format!("cache {operations} of {}", trace.file);
+        }
         format!("cache {operations} of {} keys, {}, values {}", self.keys, self.popularity, self.value)
     }
 
@@ -293,6 +319,10 @@ impl Spec for CacheSpec {
 
     fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
+    }
+
+    fn replaying(&mut self) -> Option<&mut CacheSpec> {
+        self.trace.is_some().then_some(self)
     }
 
     fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
@@ -392,6 +422,18 @@ mod tests {
     }
 
     #[test]
+    fn a_trace_is_stored_with_what_was_found_in_it() {
+        let text = "trace = { file = 't.csv', format = 'meta', from = 5, limit = 9, sets = 'ignore' }\nrefill = '1 ms'\nstart = 'cold'";
+        let mut experiment = experiment(text).expect("an experiment");
+        let found = experiment.points[0].workload.replaying().expect("a trace");
+        assert_eq!(found.mixed().len(), 3, "before it is read it may have any");
+        found.set_found(77, |operation| u64::from(operation == CacheOperation::Get) * 9, "ab".repeat(32));
+        assert_eq!((found.keys, found.mixed()), (77, vec![CacheOperation::Get]));
+        let again = Experiment::parse("x.toml", &experiment.to_toml()).expect("what was written");
+        assert_eq!(again.points, experiment.points);
+    }
+
+    #[test]
     fn errors_say_what_is_allowed() {
         for (workload, part) in [
             ("preset = 'usr'", "allowed: `etc`"),
@@ -411,6 +453,20 @@ mod tests {
             ("refill = true", "`true` does not say how long after a miss the key is set; write `1 ms`"),
             ("refill = '1 ms'\n[load]\nthink = '1 ms'", "leave `think` out"),
             ("start = 'hot'", "allowed: `warm`, `empty`, `cold`"),
+            ("trace = {}", "`workload.trace.file` is missing; name a file of requests"),
+            ("trace = { file = 't.csv' }", "`workload.trace.format` is missing; allowed: `twitter`, `meta`"),
+            ("trace = { file = 't.csv', format = 'csv' }", "allowed: `twitter`, `meta`"),
+            ("trace = { file = 't.csv', format = 'meta', limit = 0 }", "from 1 to 20000000"),
+            ("trace = { file = 't.csv', format = 'meta', rows = 5 }", "unknown key `rows`"),
+            (
+                "popularity = 'uniform'\ntrace = { file = 't.csv', format = 'meta' }",
+                "`workload.popularity` stands beside `trace`, which has keys and sizes of its own",
+            ),
+            ("keys = 5\ntrace = { file = 't.csv', format = 'meta' }", "`workload.keys` follows from `trace`"),
+            (
+                "refill = '1 ms'\ntrace = { file = 't.csv', format = 'meta' }",
+                "write `sets = \"ignore\"` in `trace`, or leave `refill` out",
+            ),
             ("ttl = 5", "unknown key `ttl`"),
         ] {
             let error = experiment(workload).expect_err(workload);
