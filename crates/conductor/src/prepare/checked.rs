@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use weighbridge_lab::service::catalog::Catalog;
-use weighbridge_model::experiment::{Experiment, Target, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, Target, Variant, WorkloadSpec};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::{
     Address, Given, GrpcError, Replay, UrlScheme, Workload, WorkloadError, service_data,
@@ -63,6 +63,17 @@ impl Checked {
     /// The requests of each point's trace, where the workload has one.
     pub fn replays(&self) -> Vec<Option<Arc<Replay>>> {
         self.shapes.iter().map(|shape| shape.replay().cloned()).collect()
+    }
+
+    /// Variants whose server cannot keep a setting of their cache, and why: a run leaves them out.
+    pub fn refused_caches(&self) -> Vec<(String, String)> {
+        let workload = &self.experiment.points[0].workload;
+        let refused = |variant: &Variant| {
+            let service = services::service_of(variant, self.catalog.as_ref()?)?;
+            let why = service.takes_cache(variant.cache.as_ref()?, workload.offered_as(variant)).err()?;
+            Some((variant.name.clone(), why.to_string()))
+        };
+        self.experiment.variants.iter().filter_map(refused).collect()
     }
 
     fn check(&self, options: &Options) -> Result<(), PrepareError> {
