@@ -37,12 +37,13 @@ impl Bind for CacheSpec {
         let operations = self.mixed();
         let id =
             |operation| OperationId(operations.iter().position(|one| *one == operation).unwrap_or(0) as u16);
+        let keyed = |dialect| Requests::Keyed { dialect, ttl: self.ttl.unwrap_or(0) };
         let (carrier, requests) = match binding.protocol {
-            Protocol::MEMCACHED => (Carrier::Commands, Requests::Keyed(KeyedDialect::Memcached)),
+            Protocol::MEMCACHED => (Carrier::Commands, keyed(KeyedDialect::Memcached)),
             Protocol::RESP => {
                 let database = binding.address.base.trim_start_matches('/').parse().unwrap_or(0);
                 let opening = Handshake { database, ..Handshake::default() }.opening();
-                (Carrier::Commands, Requests::Keyed(KeyedDialect::Resp(opening)))
+                (Carrier::Commands, keyed(KeyedDialect::Resp(opening)))
             }
             protocol if protocol.is_rest() => (Carrier::Rest, Requests::rest(binding, id)?),
             _ => return Err(binding.unbound("cache")),

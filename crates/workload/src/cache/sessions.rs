@@ -17,7 +17,7 @@ use weighbridge_load::template::RequestBuffer;
 use weighbridge_load::think::time_at;
 use weighbridge_model::experiment::{CacheOperation, CacheSpec, CacheStart};
 use weighbridge_model::id::OperationId;
-use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
@@ -84,7 +84,7 @@ impl Cache {
             requests,
             emptying: None,
             block: LetterBlock::new(),
-            editions: Editions::new(spec.keys, spec.fresh.get() > 0.0),
+            editions: Editions::new(spec.keys, spec.fresh.get() > 0.0, spec.ttl),
             mix: Mix::weighted(operations.iter().map(|operation| spec.mix.weight(*operation))),
             operations,
             ranks: Ranks::new(&spec.popularity, spec.keys),
@@ -313,6 +313,10 @@ impl Sessions for CacheSessions {
         self.take_counts();
     }
 
+    fn set_time(&mut self, now: Timestamp) {
+        self.cache.editions.set_time(now);
+    }
+
     fn open(&mut self, slot: u32) -> RequestId {
         self.open_any(slot, None)
     }
@@ -436,6 +440,7 @@ impl CacheCheck {
         let cause = match cause {
             Cause::Compulsory => Count::CompulsoryMisses,
             Cause::Invalidated => Count::InvalidatedMisses,
+            Cause::Expired => Count::ExpiredMisses,
             Cause::UnderWay => Count::UnderWayMisses,
             Cause::Capacity => Count::CapacityMisses,
         };

@@ -16,6 +16,7 @@ pub struct CacheStream {
     sessions: CacheSessions,
     /// Requests that fill the cache and are still to come.
     fill: u64,
+    ttl: u32,
 }
 
 /// A request for one key.
@@ -26,6 +27,8 @@ pub struct StreamedRequest {
     pub key: String,
     /// Bytes of the key's value, stored or not.
     pub value_length: usize,
+    /// Seconds until a value that it sets runs out; 0 for never, and of all other requests.
+    pub ttl: u32,
     /// Whether it only fills the cache before the load.
     pub fills: bool,
 }
@@ -33,13 +36,13 @@ pub struct StreamedRequest {
 impl CacheStream {
     /// Those that fill the cache, then those of a substream.
     pub(super) fn new(spec: &CacheSpec, substream: u64, replay: Option<Arc<Replay>>) -> Self {
-        let requests = Requests::Keyed(KeyedDialect::Memcached);
+        let requests = Requests::Keyed { dialect: KeyedDialect::Memcached, ttl: 0 };
         let cache = Arc::new(Cache::new(spec, Carrier::Commands, requests).replaying(replay));
         let fill = cache.fill();
         let mut sessions = CacheSessions::new(cache);
         sessions.prepare(1);
         sessions.rewind(substream);
-        Self { sessions, fill }
+        Self { sessions, fill, ttl: spec.ttl.unwrap_or(0) }
     }
 }
 
@@ -52,7 +55,8 @@ impl Iterator for CacheStream {
         self.fill = self.fill.saturating_sub(1);
         let (operation, name, value_length) = self.sessions.asked(0);
         let key = String::from_utf8_lossy(name).into_owned();
-        Some(StreamedRequest { operation, key, value_length, fills })
+        let ttl = if operation == CacheOperation::Set { self.ttl } else { 0 };
+        Some(StreamedRequest { operation, key, value_length, ttl, fills })
     }
 }
 
@@ -77,7 +81,7 @@ mod tests {
         assert!(streamed[..100].iter().all(|one| one.fills && one.operation == CacheOperation::Set));
         assert!(streamed[100..].iter().all(|one| !one.fills));
         // The oracle: the lines of memcached's protocol.
-        let requests = Requests::Keyed(KeyedDialect::Memcached);
+        let requests = Requests::Keyed { dialect: KeyedDialect::Memcached, ttl: 0 };
         let mut sessions = CacheSessions::new(Arc::new(Cache::new(&spec, Carrier::Commands, requests)));
         sessions.prepare(3);
         sessions.rewind(7);

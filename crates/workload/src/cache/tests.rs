@@ -10,7 +10,7 @@ use weighbridge_model::experiment::{
     CacheMix, CacheStart, Experiment, LengthLaw, LoadSpec, Popularity, ReplayFormat, ReplaySets, ReplaySpec,
     Think,
 };
-use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
@@ -557,6 +557,54 @@ fn after_emptying_no_value_from_before_is_right_and_misses_are_compulsory() {
     workload.emptied();
     let (wrong, _) = schedule(&workload, &mut server, 2_000, false);
     assert!(wrong.keys().all(|words| words.starts_with("resurrected")) && !wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn a_value_whose_time_to_live_may_be_over_expired() {
+    use super::editions::{Cause, Editions, WriteEnd};
+    let at = |seconds: u64| Timestamp::from_nanos(seconds * 1_000_000_000);
+    let editions = Editions::new(3, false, Some(10));
+    editions.set_time(at(100));
+    let (key, _) = editions.write(1, false);
+    editions.settle(key, WriteEnd::Done);
+    let cause = |seconds| {
+        editions.set_time(at(seconds));
+        editions.cause(&editions.read(1))
+    };
+    // memcached's clock may be a second ahead.
+    assert_eq!(
+        [cause(100), cause(108), cause(109), cause(200)],
+        [Cause::Capacity, Cause::Capacity, Cause::Expired, Cause::Expired]
+    );
+    // What counts is when the get was sent, and when it was set last.
+    editions.set_time(at(108));
+    let sent = editions.read(1);
+    editions.set_time(at(150));
+    assert_eq!(editions.cause(&sent), Cause::Capacity);
+    let (key, _) = editions.write(1, false);
+    editions.settle(key, WriteEnd::Done);
+    assert_eq!([cause(155), cause(160)], [Cause::Capacity, Cause::Expired]);
+    let (key, _) = editions.write(1, true);
+    editions.settle(key, WriteEnd::Done);
+    assert_eq!([cause(161), cause(190)], [Cause::Invalidated; 2]);
+    assert_eq!(editions.cause(&editions.read(2)), Cause::Compulsory);
+}
+
+#[test]
+fn times_to_live_are_sent_with_each_set() {
+    let spec = CacheSpec { ttl: Some(60), ..spec(2, 1.0, 1.0, 0.0) };
+    let lines = |protocol| {
+        let requests = first_requests(&spec, protocol, 1, 20);
+        requests.into_iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect::<Vec<_>>()
+    };
+    let sets: Vec<_> =
+        lines(Protocol::MEMCACHED).into_iter().filter(|line| line.starts_with("set ")).collect();
+    assert!(!sets.is_empty() && sets.iter().all(|line| line.contains(" 0 60 100\r\n")), "{sets:?}");
+    let sets: Vec<_> = lines(Protocol::RESP).into_iter().filter(|line| line.contains("SET")).collect();
+    assert!(
+        !sets.is_empty() && sets.iter().all(|line| line.ends_with("\r\n$2\r\nEX\r\n$2\r\n60\r\n")),
+        "{sets:?}"
+    );
 }
 
 #[test]

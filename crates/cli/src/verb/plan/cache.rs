@@ -115,6 +115,7 @@ fn mean_rate(load: &LoadSpec) -> Option<f64> {
 }
 
 fn line(text: &mut String, second: u64, request: &StreamedRequest) {
+    let ttl = request.ttl;
     let StreamedRequest { operation, key, value_length, .. } = request;
     let operation = match operation {
         // Traces have no operation that asks for no more than whether there is a value; a cache is used the same way.
@@ -122,7 +123,7 @@ fn line(text: &mut String, second: u64, request: &StreamedRequest) {
         CacheOperation::Set => "set",
         CacheOperation::Delete => "delete",
     };
-    let _ = writeln!(text, "{second},{key},{},{value_length},0,{operation},0", key.len());
+    let _ = writeln!(text, "{second},{key},{},{value_length},0,{operation},{ttl}", key.len());
 }
 
 #[cfg(test)]

@@ -140,6 +140,11 @@ trait Spec: Sized + Clone {
         false
     }
 
+    /// Whether what a server remembers changes with time alone, also while it is frozen.
+    fn ages(&self) -> bool {
+        false
+    }
+
     /// `None` if every variant is asked alike.
     fn for_variant(&self, _variant: &Variant) -> Option<WorkloadSpec> {
         None
@@ -277,6 +282,11 @@ impl WorkloadSpec {
     /// order.
     pub fn is_stateful(&self) -> bool {
         each_workload!(self, spec => spec.is_stateful())
+    }
+
+    /// Whether what a server remembers changes with time alone, also while it is frozen.
+    pub(super) fn ages(&self) -> bool {
+        each_workload!(self, spec => spec.ages())
     }
 
     /// The workload that the peer of a relay runs.

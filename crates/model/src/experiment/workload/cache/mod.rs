@@ -19,6 +19,8 @@ use crate::quantity::{Nanoseconds, Ratio};
 pub use laws::{FbTail, KEY_MOST, LengthLaw, PopularShare, Popularity, VALUE_MOST, WeightedLength};
 pub use replay::{REPLAY_MOST, ReplayFormat, ReplaySets, ReplaySpec};
 
+/// 30 days; memcached takes more for a date.
+const TTL_MOST: u32 = 30 * 24 * 3600;
 /// The most keys: 12 bytes are kept for each.
 const KEYS_MOST: u64 = 100_000_000;
 
@@ -42,6 +44,9 @@ pub struct CacheSpec {
     pub absent: Ratio,
     /// How long after a miss its key is set, as if a backend had been asked; `None` if it is not.
     pub refill: Option<Think>,
+    /// Seconds after which a value that was set runs out; `None` if it does not.
+    #[serde(default)]
+    pub ttl: Option<u32>,
     pub start: CacheStart,
     /// Requests come from this file, in its order; `keys` and `mix` are then what it holds, and no law is drawn from.
     #[serde(default)]
@@ -134,6 +139,7 @@ impl Default for CacheSpec {
             fresh: Ratio::new(0.0),
             absent: Ratio::new(0.0),
             refill: None,
+            ttl: None,
             start: CacheStart::Warm,
             trace: None,
             seed: 1,
@@ -231,6 +237,7 @@ impl Spec for CacheSpec {
             fresh: share(reader, "fresh")?.unwrap_or(standard.fresh),
             absent: share(reader, "absent")?.unwrap_or(standard.absent),
             refill: refill(reader)?.unwrap_or(standard.refill),
+            ttl: ttl(reader)?,
             start: reader.choice("start", &words)?.unwrap_or_default(),
             trace,
             seed: standard.seed,
@@ -251,6 +258,9 @@ impl Spec for CacheSpec {
         let refill = self.refill.map_or(toml::Value::from(false), |delay| delay.to_string().into());
         table.insert("refill".into(), refill);
         table.insert("start".into(), self.start.name().into());
+        if let Some(seconds) = self.ttl {
+            table.insert("ttl".into(), format!("{seconds} s").into());
+        }
         if let Some(trace) = &self.trace {
             table.insert("trace".into(), replay::write(trace).into());
             if trace.sha256.is_none() {
@@ -308,6 +318,10 @@ impl Spec for CacheSpec {
         true
     }
 
+    fn ages(&self) -> bool {
+        self.ttl.is_some()
+    }
+
     fn for_variant(&self, variant: &Variant) -> Option<WorkloadSpec> {
         let policy = variant.cache?.policy?;
         (policy == EvictionPolicy::None).then(|| Self { may_be_full: true, ..self.clone() }.into())
@@ -330,6 +344,14 @@ impl Spec for CacheSpec {
         let carries = |protocol: Protocol| {
             protocol.is_rest() || matches!(protocol, Protocol::MEMCACHED | Protocol::RESP)
         };
+        let rest = variants.iter().find(|variant| variant.protocol.is_rest() && self.ttl.is_some());
+        if let Some(variant) = rest {
+            return Err(format!(
+                "variant `{}`: `{}` has no times to live; leave `workload.ttl` out, or use `protocol = \"memcached\"` or `\"resp\"`",
+                variant.name,
+                variant.protocol.name()
+            ));
+        }
         match variants.iter().find(|variant| !carries(variant.protocol)) {
             None => Ok(()),
             Some(variant) => Err(format!(
@@ -357,6 +379,18 @@ fn mix(reader: Reader<'_>) -> Read<CacheMix> {
     };
     reader.finish()?;
     Ok(mix)
+}
+
+/// Whole seconds, as memcached counts them.
+fn ttl(reader: &Reader<'_>) -> Read<Option<u32>> {
+    reader.value("ttl", |node| {
+        let time = node.show().parse::<Nanoseconds>().map_err(|error| error.to_string())?;
+        let (seconds, rest) = (time.as_nanos() / 1_000_000_000, time.as_nanos() % 1_000_000_000);
+        match u32::try_from(seconds) {
+            Ok(seconds @ 1..=TTL_MOST) if rest == 0 => Ok(seconds),
+            _ => Err(format!("`{}` must be whole seconds from 1 s to 30 days", node.show())),
+        }
+    })
 }
 
 /// `false`, or how long the backend takes.
@@ -434,6 +468,25 @@ mod tests {
     }
 
     #[test]
+    fn values_that_run_out_are_measured_one_after_another() {
+        use crate::pairing::PairingChoice;
+        let one = experiment("ttl = '10 s'").expect("an experiment");
+        assert_eq!(one.plan.pairing, PairingChoice::Sequential);
+        assert_eq!(Experiment::parse("x.toml", &one.to_toml()).expect("what was written"), one);
+        for (rest, part) in [
+            ("[plan]\npairing = 'windows'", "use `sequential`, or leave `pairing` out"),
+            ("[plan]\npairing = 'requests'", "use `sequential`, or leave `pairing` out"),
+            ("[capacity]\nobjective = 'p99 < 1 ms'", "leave `ttl` or `[capacity]` out"),
+        ] {
+            let error = experiment(&format!("ttl = '10 s'\n{rest}")).expect_err(rest);
+            assert!(error.contains(part) && !error.contains('\n'), "{rest}: {error}");
+        }
+        let text = "[workload]\nname = 'cache'\nttl = '1 s'\n[[variant]]\nservice = 'rust'\n";
+        let error = Experiment::parse("x.toml", text).expect_err("no times to live").to_string();
+        assert!(error.contains("`http1-json` has no times to live; leave `workload.ttl` out"), "{error}");
+    }
+
+    #[test]
     fn errors_say_what_is_allowed() {
         for (workload, part) in [
             ("preset = 'usr'", "allowed: `etc`"),
@@ -467,7 +520,9 @@ mod tests {
                 "refill = '1 ms'\ntrace = { file = 't.csv', format = 'meta' }",
                 "write `sets = \"ignore\"` in `trace`, or leave `refill` out",
             ),
-            ("ttl = 5", "unknown key `ttl`"),
+            ("ttl = '1500 ms'", "must be whole seconds from 1 s to 30 days"),
+            ("ttl = '0 s'", "must be whole seconds from 1 s to 30 days"),
+            ("ttl = '3000000 s'", "must be whole seconds from 1 s to 30 days"),
         ] {
             let error = experiment(workload).expect_err(workload);
             assert!(error.contains(part) && !error.contains('\n'), "{workload}: {error}");
