@@ -183,7 +183,7 @@ impl Replay {
         add(short, &format!("keys lengthened to {shortest} B, so that each has a name of its own"));
         add(
             self.keys.iter().filter(|key| key.value == 0).count() as u64,
-            "keys with empty values, since no row tells a size",
+            "keys with empty values: no row tells a size above zero",
         );
         (!text.is_empty()).then_some(text)
     }
@@ -543,7 +543,7 @@ mod tests {
         assert_eq!(
             replay.noted().expect("notes"),
             "1 values cut to 1000000 B; 1 keys cut to 250 B; 1 keys lengthened to 2 B, so that each has a name of its own; \
-             1 keys with empty values, since no row tells a size"
+             1 keys with empty values: no row tells a size above zero"
         );
     }
 }
