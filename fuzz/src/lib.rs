@@ -38,6 +38,7 @@ pub mod probe_request;
 pub mod probe_thrift;
 pub mod proc_parsers;
 pub mod quantity;
+pub mod replay_rows;
 pub mod resp_reply;
 pub mod run_record;
 pub mod secrets;
@@ -55,7 +56,7 @@ pub mod wireguard_answer;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 36] = [
+pub const TARGETS: [Target; 37] = [
     ("cache_tool_line", cache_tool_line::check),
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
@@ -80,6 +81,7 @@ pub const TARGETS: [Target; 36] = [
     ("probe_thrift", probe_thrift::check),
     ("proc_parsers", proc_parsers::check),
     ("quantity", quantity::check),
+    ("replay_rows", replay_rows::check),
     ("resp_reply", resp_reply::check),
     ("run_record", run_record::check),
     ("secrets", secrets::check),

@@ -39,6 +39,8 @@ pub struct KeyedRequest<'a> {
     pub key: &'a [u8],
     /// Bytes of the value, of a `Set`.
     pub length: usize,
+    /// Seconds until a value that is set may go; 0 for never.
+    pub ttl: u32,
 }
 
 impl KeyedDialect {
@@ -79,7 +81,9 @@ fn memcached(request: &KeyedRequest<'_>, value: impl FnOnce(&mut Vec<u8>), rende
             bytes.extend_from_slice(b"\r\n");
             return (key, bytes.len()..bytes.len());
         }
-        bytes.extend_from_slice(b" 0 0 ");
+        bytes.extend_from_slice(b" 0 ");
+        digits(request.ttl as usize, |text| bytes.extend_from_slice(text));
+        bytes.push(b' ');
         (key, append_value(request.length, value, bytes))
     });
 }
@@ -87,6 +91,7 @@ fn memcached(request: &KeyedRequest<'_>, value: impl FnOnce(&mut Vec<u8>), rende
 fn resp(request: &KeyedRequest<'_>, value: impl FnOnce(&mut Vec<u8>), rendered: &mut Rendered) {
     let (name, reply): (&[u8], _) = match request.command {
         KeyedCommand::Get => (b"*2\r\n$3\r\nGET\r\n$", ReplyShape::Text),
+        KeyedCommand::Set if request.ttl > 0 => (b"*5\r\n$3\r\nSET\r\n$", ReplyShape::Normal),
         KeyedCommand::Set => (b"*3\r\n$3\r\nSET\r\n$", ReplyShape::Normal),
         KeyedCommand::Delete => (b"*2\r\n$3\r\nDEL\r\n$", ReplyShape::Number),
         KeyedCommand::Head => (b"*2\r\n$6\r\nEXISTS\r\n$", ReplyShape::Number),
@@ -101,7 +106,15 @@ fn resp(request: &KeyedRequest<'_>, value: impl FnOnce(&mut Vec<u8>), rendered: 
             return (key, bytes.len()..bytes.len());
         }
         bytes.push(b'$');
-        (key, append_value(request.length, value, bytes))
+        let value = append_value(request.length, value, bytes);
+        if request.ttl > 0 {
+            bytes.extend_from_slice(b"$2\r\nEX\r\n$");
+            digits(request.ttl.ilog10() as usize + 1, |text| bytes.extend_from_slice(text));
+            bytes.extend_from_slice(b"\r\n");
+            digits(request.ttl as usize, |text| bytes.extend_from_slice(text));
+            bytes.extend_from_slice(b"\r\n");
+        }
+        (key, value)
     });
 }
 
@@ -138,20 +151,26 @@ mod tests {
         let dialects = [KeyedDialect::Memcached, KeyedDialect::Resp(None), KeyedDialect::Resp(opening)];
         for dialect in dialects {
             let mut buffer = dialect.buffer();
-            for (key, value) in
-                [("key:1", "a long value\r\n of some letters"), ("k", ""), ("another-key", "v")]
-            {
+            for (key, value, ttl) in [
+                ("key:1", "a long value\r\n of some letters", 0),
+                ("k", "", 7),
+                ("another-key", "v", 86_400),
+                ("k", "w", 10),
+            ] {
+                let seconds = ttl.to_string();
                 for command in COMMANDS {
                     let operation = OperationId(command as u16);
                     let request =
-                        KeyedRequest { operation, command, key: key.as_bytes(), length: value.len() };
+                        KeyedRequest { operation, command, key: key.as_bytes(), length: value.len(), ttl };
                     dialect.fill(&request, |bytes| bytes.extend_from_slice(value.as_bytes()), &mut buffer);
                     let rendered = match &dialect {
                         KeyedDialect::Memcached => match command {
                             KeyedCommand::Get => memcached::command(operation, &["get", key], None),
-                            KeyedCommand::Set => {
-                                memcached::command(operation, &["set", key, "0", "0"], Some(value.as_bytes()))
-                            }
+                            KeyedCommand::Set => memcached::command(
+                                operation,
+                                &["set", key, "0", &seconds],
+                                Some(value.as_bytes()),
+                            ),
                             KeyedCommand::Delete => memcached::command(operation, &["delete", key], None),
                             KeyedCommand::Head => memcached::command(operation, &["mg", key], None),
                         }
@@ -159,6 +178,7 @@ mod tests {
                         KeyedDialect::Resp(opening) => {
                             let words: &[&str] = match command {
                                 KeyedCommand::Get => &["GET", key],
+                                KeyedCommand::Set if ttl > 0 => &["SET", key, value, "EX", &seconds],
                                 KeyedCommand::Set => &["SET", key, value],
                                 KeyedCommand::Delete => &["DEL", key],
                                 KeyedCommand::Head => &["EXISTS", key],
@@ -166,6 +186,11 @@ mod tests {
                             resp::command(operation, words, opening.clone()).expect("a command")
                         }
                     };
+                    // A command's value is its last argument, ours the value that is set.
+                    if ttl > 0 && matches!(dialect, KeyedDialect::Resp(_)) && command == KeyedCommand::Set {
+                        assert_eq!(buffer.rendered().bytes(), rendered.bytes(), "{dialect:?}");
+                        continue;
+                    }
                     assert_eq!(buffer.rendered(), &rendered, "{dialect:?} {command:?}");
                 }
             }

@@ -263,6 +263,7 @@ impl Pool {
     /// Prepares for a window of `load` that starts at `now` and reads `substream`.
     pub fn begin_window(&mut self, io: &mut Io, load: &Load, substream: u64, now: Timestamp) {
         self.sessions.rewind(substream);
+        self.sessions.set_time(now);
         self.think.begin(load, self.settings.connections * self.settings.in_flight, substream);
         self.ended_sessions = 0;
         self.follow_ups.begin(load);
@@ -471,6 +472,7 @@ impl Pool {
 
     /// Starts every request that is due and has a slot. Call [`flush`](Self::flush) afterwards.
     pub fn fill(&mut self, window: &mut Window, now: Timestamp) {
+        self.sessions.set_time(now);
         if !self.with_pending_error.is_empty() {
             self.attribute_errors(window, now);
         }

@@ -5,7 +5,7 @@
 //! compares or digests them and keeps no copy unless the next request depends on it.
 
 use weighbridge_model::id::OperationId;
-use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::Outcome;
 use weighbridge_model::record::counts::Counts;
 use weighbridge_model::record::samples::Relayed;
@@ -94,6 +94,11 @@ pub trait Sessions: Send {
     /// Starts the seeded request stream `substream` from its beginning and drops every open session. Two objects of one
     /// workload rewound to the same substream issue the same sessions in the same order of `open` calls.
     fn rewind(&mut self, substream: u64);
+
+    /// The time, given before each round of sending and at a window's start: sessions read no clock.
+    fn set_time(&mut self, now: Timestamp) {
+        let _ = now;
+    }
 
     /// Opens the next session of the stream on `slot` and returns its first request. A session still open there is
     /// dropped. Resets the slot's check for that request.

@@ -73,6 +73,16 @@ impl Trace {
         rows.finish().map_err(|message| error(last_line, message))
     }
 
+    /// Of times that another file has, in order, without names.
+    pub fn from_times(file: &str, times: Vec<Nanoseconds>) -> Result<Self, TraceError> {
+        let error = |message| TraceError { file: file.to_owned(), line: times.len().max(1), message };
+        if times.len() > TRACE_MOST {
+            return Err(error(format!("more than {TRACE_MOST} arrivals; set a `limit`")));
+        }
+        let nanos = times.iter().map(|time| time.as_nanos()).collect();
+        Rows { times: nanos, ..Rows::default() }.finish().map_err(error)
+    }
+
     /// Looks up the operation of each name.
     pub fn resolve(&mut self, file: &str, allowed: &[(OperationId, String)]) -> Result<(), TraceError> {
         let find = |(name, line): &(String, usize)| {

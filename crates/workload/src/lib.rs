@@ -39,7 +39,9 @@ use weighbridge_model::quantity::Bytes;
 pub use bind::DataFile;
 use bind::{Bind, Binding};
 use cache::{Cache, CacheSessions};
-pub use cache::{CacheForecast, CacheStream, ExpectedHits, ModelCache, Put, StreamedRequest};
+pub use cache::{
+    CacheForecast, CacheStream, ExpectedHits, ModelCache, Put, Replay, ReplayParser, StreamedRequest,
+};
 pub use canonical::{Canonical, Received};
 use expect::Expect;
 use grpc::PongMessageCheck;
@@ -121,6 +123,8 @@ pub enum WorkloadError {
     },
     #[error("the workload's data files were not read; run it from an experiment file")]
     NoRows,
+    #[error("the workload's trace was not read; run it from an experiment file")]
+    NoReplay,
     #[error(transparent)]
     Rows(RowsError),
     #[error("{0}")]
@@ -179,6 +183,8 @@ pub struct Given<'a> {
     pub environment: Variables<'a>,
     /// The rows of the workload's data files, in their order.
     pub rows: &'a [Arc<Rows>],
+    /// The requests of the workload's trace, if it has one.
+    pub replay: Option<&'a Arc<Replay>>,
 }
 
 /// The files that services read of a workload, in the folder that the contract's variable `DATA` names; none where they
@@ -187,15 +193,19 @@ pub fn service_data(spec: &WorkloadSpec) -> Vec<DataFile> {
     each_workload!(spec, spec => spec.service_data())
 }
 
-/// What a cache should hold of a workload, and find; `None` if it asks for nothing that is cached.
-pub fn cache_forecast(spec: &WorkloadSpec) -> Option<CacheForecast> {
-    each_workload!(spec, spec => cache::forecast(spec))
+/// What a cache should hold of a workload, and find; `None` if it asks for nothing that is cached, or its trace was not read.
+pub fn cache_forecast(spec: &WorkloadSpec, replay: Option<&Arc<Replay>>) -> Option<CacheForecast> {
+    each_workload!(spec, spec => cache::forecast(spec, replay))
 }
 
 /// The requests of a workload for other programs: those that fill a cache, then those of a substream; `None` if they name
-/// no keys.
-pub fn cache_stream(spec: &WorkloadSpec, substream: u64) -> Option<CacheStream> {
-    each_workload!(spec, spec => cache::streamed(spec, substream))
+/// no keys, or their trace was not read.
+pub fn cache_stream(
+    spec: &WorkloadSpec,
+    substream: u64,
+    replay: Option<&Arc<Replay>>,
+) -> Option<CacheStream> {
+    each_workload!(spec, spec => cache::streamed(spec, substream, replay))
 }
 
 /// A specification bound to one variant.
@@ -224,7 +234,7 @@ impl Workload {
         address: &Address,
         environment: Variables<'_>,
     ) -> Result<Self, WorkloadError> {
-        Self::with_rows(spec, load, protocol, address, Given { environment, rows: &[] })
+        Self::with_rows(spec, load, protocol, address, Given { environment, rows: &[], replay: None })
     }
 
     /// The same with everything that a specification does not contain.

@@ -4,6 +4,7 @@ mod cache;
 
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::bail;
 use weighbridge_conductor::{
@@ -17,6 +18,7 @@ use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::BatchPlan;
 use weighbridge_report::text::{Wide, columns as columns_of, fold, hanging};
 use weighbridge_report::{Format, point_words};
+use weighbridge_workload::Replay;
 
 use super::support::{folder_of, locate, options, quicken, read_experiment};
 use crate::args::Plan;
@@ -35,19 +37,27 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
         experiment_folder: folder_of(&file),
         ..options(PathBuf::from("runs"))?
     };
-    match Checked::new(experiment.clone(), &options) {
+    let foreseen = match Checked::new(experiment.clone(), &options) {
         Err(error) if error.is_mistake() => {
             bail!("experiment `{}` cannot be run: {error}", arguments.experiment.display())
         }
-        Err(error) => printer.warning(format_args!("it cannot be run here as it is: {error}")),
-        Ok(_) => {}
-    }
+        Err(error) => {
+            printer.warning(format_args!("it cannot be run here as it is: {error}"));
+            Foreseen::default()
+        }
+        Ok(checked) => {
+            let foreseen = Foreseen { replays: checked.replays(), refused: checked.refused_caches() };
+            // With what was found in the traces.
+            experiment.points.clone_from(&checked.experiment().points);
+            foreseen
+        }
+    };
     if let Some(requests) = arguments.stream {
-        cache::stream(&experiment, requests, &mut |text| printer.data(text))?;
+        cache::stream(&experiment, &foreseen.replays, requests, &mut |text| printer.data(text))?;
         return Ok(Exit::Fine);
     }
     let text = match arguments.format {
-        Format::Text => fitted(&describe(&experiment), printer.columns()),
+        Format::Text => fitted(&describe(&experiment, &foreseen), printer.columns()),
         Format::Json => {
             let plan = run_plan(&experiment, &options, &batches(&experiment));
             // As in `plan.json`: keys by the alphabet.
@@ -78,7 +88,16 @@ fn fitted(text: &str, columns: usize) -> String {
     text.lines().map(line).collect()
 }
 
-fn describe(experiment: &Experiment) -> String {
+/// What is known before anything is started.
+#[derive(Default)]
+struct Foreseen {
+    /// The requests of each point's trace, where it has one.
+    replays: Vec<Option<Arc<Replay>>>,
+    /// Variants that will be left out, and why.
+    refused: Vec<(String, String)>,
+}
+
+fn describe(experiment: &Experiment, foreseen: &Foreseen) -> String {
     let rules = &experiment.plan;
     let mut text = format!("{}\n\n", experiment.title);
     for (index, variant) in experiment.variants.iter().enumerate() {
@@ -92,10 +111,13 @@ fn describe(experiment: &Experiment) -> String {
             variant.slots
         );
     }
+    for (name, why) in &foreseen.refused {
+        let _ = writeln!(text, "without  {name}: {why}");
+    }
     for conditions in conditions(experiment) {
         let _ = writeln!(text, "point    {conditions}");
     }
-    text.push_str(&cache::described(experiment));
+    text.push_str(&cache::described(experiment, &foreseen.replays));
     if let Some(spec) = &experiment.capacity {
         text.push_str(&capacity(spec));
     }
@@ -241,7 +263,10 @@ mod tests {
         for (name, pairing) in [("plan.txt", "auto"), ("plan-sequential.txt", "sequential")] {
             let text = text.replace("seed = 7", &format!("seed = 7\npairing = \"{pairing}\""));
             let experiment = Experiment::parse("plan.toml", &text).expect("an experiment");
-            let printed = fitted(&describe(&experiment), 80);
+            let why = "service `memcached` cannot have `cache.policy = fifo`: it has `lru`, `none`";
+            let refused = vec![("memcached".to_owned(), why.to_owned())];
+            let foreseen = Foreseen { refused, ..Foreseen::default() };
+            let printed = fitted(&describe(&experiment, &foreseen), 80);
             assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
             assert_golden(name, &printed);
         }

@@ -461,7 +461,8 @@ impl<'a, 'b> Block<'a, 'b> {
         let (timeout, stop) = (point.load.timeout, &*self.context.control.window);
         let spec = running.as_client(|| described(&asked, server, timeout, stop))?;
         let spec = spec.map_err(Box::new).map_err(with_variant(&running.name))?;
-        let given = Given { environment: &environment, rows: self.context.shapes[id.index()].rows() };
+        let shape = &self.context.shapes[id.index()];
+        let given = Given { environment: &environment, rows: shape.rows(), replay: shape.replay() };
         let workload =
             Workload::with_rows(&spec, &point.load, variant_spec.protocol, &running.address, given)
                 .map_err(with_variant(&running.name))?;

@@ -3,10 +3,14 @@
 //!
 //! Loads, cores, catalogue, revisions and secrets are carried on from here and never looked up again.
 
+use std::sync::Arc;
+
 use weighbridge_lab::service::catalog::Catalog;
-use weighbridge_model::experiment::{Experiment, Target, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, Target, Variant, WorkloadSpec};
 use weighbridge_store::scrub::Secrets;
-use weighbridge_workload::{Address, Given, GrpcError, UrlScheme, Workload, WorkloadError, service_data};
+use weighbridge_workload::{
+    Address, Given, GrpcError, Replay, UrlScheme, Workload, WorkloadError, service_data,
+};
 
 use crate::options::Options;
 use crate::prepare::cores::CorePlacement;
@@ -54,6 +58,22 @@ impl Checked {
     /// The experiment, with the hashes of the files that it names.
     pub const fn experiment(&self) -> &Experiment {
         &self.experiment
+    }
+
+    /// The requests of each point's trace, where the workload has one.
+    pub fn replays(&self) -> Vec<Option<Arc<Replay>>> {
+        self.shapes.iter().map(|shape| shape.replay().cloned()).collect()
+    }
+
+    /// Variants whose server cannot keep a setting of their cache, and why: a run leaves them out.
+    pub fn refused_caches(&self) -> Vec<(String, String)> {
+        let workload = &self.experiment.points[0].workload;
+        let refused = |variant: &Variant| {
+            let service = services::service_of(variant, self.catalog.as_ref()?)?;
+            let why = service.takes_cache(variant.cache.as_ref()?, workload.offered_as(variant)).err()?;
+            Some((variant.name.clone(), why.to_string()))
+        };
+        self.experiment.variants.iter().filter_map(refused).collect()
     }
 
     fn check(&self, options: &Options) -> Result<(), PrepareError> {
@@ -114,7 +134,7 @@ impl Checked {
             }
             launch_spec::secured(variant)?;
             for (point, shape) in self.experiment.points.iter().zip(&self.shapes) {
-                let given = Given { environment: &set, rows: shape.rows() };
+                let given = Given { environment: &set, rows: shape.rows(), replay: shape.replay() };
                 let asked = point.workload.for_variant(variant);
                 match Workload::with_rows(&asked, &point.load, variant.protocol, &anywhere, given) {
                     // A server that is not running yet cannot be asked for its descriptors.

@@ -14,6 +14,7 @@ pub(crate) mod plan;
 pub(crate) mod programs;
 pub(crate) mod registry;
 pub(crate) mod remote;
+pub(crate) mod replay;
 pub(crate) mod rows;
 pub(crate) mod secrets;
 pub(crate) mod services;

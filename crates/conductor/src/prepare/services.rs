@@ -82,6 +82,14 @@ pub(crate) fn catalog_of(
     Ok(catalog)
 }
 
+/// A variant's service; `None` if it is none.
+pub(crate) fn service_of(variant: &Variant, catalog: &Catalog) -> Option<Service> {
+    match &variant.target {
+        Target::Service { name } => catalog.get(name).ok(),
+        _ => None,
+    }
+}
+
 /// Looks up a variant's service, or says why it cannot be used here.
 pub(crate) fn find_service(
     variant: &Variant,

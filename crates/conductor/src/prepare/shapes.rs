@@ -18,9 +18,10 @@ use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
 use weighbridge_model::trace::{Trace, TraceError};
-use weighbridge_workload::Rows;
+use weighbridge_workload::{Replay, Rows};
 
 use crate::prepare::plan::whole_plan;
+use crate::prepare::replay::{ReplayFileError, ReplayedFile, Replays};
 use crate::prepare::rows::{self, RowsFileError};
 
 /// Longest mean time, in seconds, between moments without any session, as far as think times alone decide it.
@@ -45,6 +46,8 @@ pub enum ShapeError {
     Changed { file: PathBuf, wanted: String, found: String },
     #[error(transparent)]
     Rows(#[from] RowsFileError),
+    #[error(transparent)]
+    Replay(#[from] ReplayFileError),
     #[error(
         "the profile lasts {length}, and one passage of every variant in each of {blocks} blocks takes {needed} in all; raise the budget (now {budget}) or shorten the profile"
     )]
@@ -67,6 +70,8 @@ pub struct Shape {
     own_length: f64,
     sha256: Option<String>,
     rows: Vec<Arc<Rows>>,
+    /// The requests of the workload's trace.
+    replay: Option<Arc<Replay>>,
 }
 
 /// Where a window of open load lies in its flow, and the thread's part of it.
@@ -86,6 +91,15 @@ impl Slice {
 impl Shape {
     /// Reads the trace that the load names, relative to `folder`.
     pub fn new(load: &LoadSpec, folder: Option<&Path>) -> Result<Self, ShapeError> {
+        Self::replaying(load, folder, None)
+    }
+
+    /// The same of a workload with a trace, whose times the load may have too.
+    fn replaying(
+        load: &LoadSpec,
+        folder: Option<&Path>,
+        replay: Option<ReplayedFile>,
+    ) -> Result<Self, ShapeError> {
         let mut sha256 = None;
         let source = match load.model.flow() {
             None => None,
@@ -93,7 +107,12 @@ impl Shape {
                 Some(Source::Law { profile: profile.clone(), arrivals: *arrivals })
             }
             Some(FlowSpec::Trace(spec)) => {
-                let (trace, hash) = read_trace(spec, folder)?;
+                let (trace, hash) = match &replay {
+                    Some(replay) if replay.file == spec.file => {
+                        (replay.requests.times(&spec.file)?, replay.sha256.clone())
+                    }
+                    _ => read_trace(spec, folder)?,
+                };
                 sha256 = Some(hash);
                 Some(Source::Trace { trace: Arc::new(trace), speed: spec.speed })
             }
@@ -102,7 +121,8 @@ impl Shape {
             LoadModel::PartlyOpen { length, .. } => Some(length),
             LoadModel::Closed | LoadModel::Open { .. } => None,
         };
-        Ok(Self { source, length, think: load.think, own_length: 1.0, sha256, rows: Vec::new() })
+        let replay = replay.map(|replay| replay.requests);
+        Ok(Self { source, length, think: load.think, own_length: 1.0, sha256, rows: Vec::new(), replay })
     }
 
     /// Looks up the operations that a trace names in the workload, and notes the length of its sessions.
@@ -132,6 +152,10 @@ impl Shape {
 
     pub(crate) fn rows(&self) -> &[Arc<Rows>] {
         &self.rows
+    }
+
+    pub(crate) const fn replay(&self) -> Option<&Arc<Replay>> {
+        self.replay.as_ref()
     }
 
     fn arrival_rate(&self) -> Option<f64> {
@@ -226,9 +250,13 @@ fn read_trace(spec: &TraceSpec, folder: Option<&Path>) -> Result<(Trace, String)
 
 /// Also writes the hashes of traces and data files into the experiment.
 pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Result<Vec<Shape>, ShapeError> {
-    let mut shapes = Vec::new();
+    let (mut shapes, mut replays) = (Vec::new(), Replays::default());
     for point in &mut experiment.points {
-        let mut shape = Shape::new(&point.load, folder)?;
+        let replay = match point.workload.replaying() {
+            None => None,
+            Some(spec) => replays.read(spec, folder)?,
+        };
+        let mut shape = Shape::replaying(&point.load, folder, replay)?;
         shape.resolve(&point.load, &point.workload)?;
         if let LoadModel::Open { flow: FlowSpec::Trace(spec) }
         | LoadModel::PartlyOpen { flow: FlowSpec::Trace(spec), .. } = &mut point.load.model

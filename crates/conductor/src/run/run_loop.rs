@@ -207,6 +207,10 @@ impl RunLoop<'_> {
             };
             let _ = self.emit_batches(reason);
         }
+        let noted = self.prepared.shapes.iter().filter_map(|shape| shape.replay()?.noted());
+        for noted in noted.collect::<Vec<_>>() {
+            let _ = self.emit(Event::Warning { text: format!("of the trace: {noted}") });
+        }
         if let Some(text) = self.prepared.idle.refused() {
             let _ = self.emit(Event::Warning { text });
         }

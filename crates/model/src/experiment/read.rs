@@ -90,6 +90,12 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     for point in &points {
         point.workload.check_variants(&variants).map_err(refused)?;
     }
+    if points.iter().any(|point| point.workload.ages()) {
+        let line =
+            asked.as_ref().map_or(0, |asked| asked.node("pairing").map_or(asked.line(), |node| node.line));
+        let wrong = |message: String| ExperimentError { file: file.to_owned(), line, message };
+        plan.pairing = ageing(plan.pairing, capacity.is_some()).map_err(wrong)?;
+    }
     if let Some(asked) = asked {
         check_duet(&asked, &variants, &points)?;
         check_idle(&asked, &plan, &variants)?;
@@ -213,6 +219,23 @@ fn check_idle(plan: &Reader<'_>, rules: &PlanRules, variants: &[Variant]) -> Rea
         variant.name
     );
     Err(plan.error(line, message))
+}
+
+/// Values that run out do so while a variant is frozen, so variants are measured one after another.
+///
+/// Errors: in words, if they are to take turns.
+fn ageing(pairing: PairingChoice, is_capacity: bool) -> Result<PairingChoice, String> {
+    match pairing {
+        _ if is_capacity => Err(
+            "`workload.ttl`: steps of a capacity take turns, and values run out while a variant is frozen; leave `ttl` or `[capacity]` out"
+                .to_owned(),
+        ),
+        PairingChoice::Auto | PairingChoice::Sequential => Ok(PairingChoice::Sequential),
+        other => Err(format!(
+            "`plan.pairing`: with `workload.ttl` values run out while a variant is frozen, and `{}` lets variants take turns or share a window; use `sequential`, or leave `pairing` out",
+            other.name()
+        )),
+    }
 }
 
 /// A duet needs two variants that are started here: a server that somebody else runs cannot be moved to other

@@ -7,7 +7,10 @@
 //! now. A write without a good answer may be carried out at any time later, so the oldest of its key stays. If one of a
 //! group was refused for want of room, the value before the group may still be held.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use weighbridge_model::quantity::Timestamp;
 
 use super::value::{Arrived, EDITION_MOST, Origin};
 
@@ -47,6 +50,10 @@ struct KeyState {
 #[derive(Debug)]
 pub(super) struct Editions {
     stripes: Box<[Mutex<Stripe>]>,
+    /// In milliseconds; wraps after 49 days.
+    now: AtomicU32,
+    /// How old a value is, in milliseconds, that may have run out; `None` if none does.
+    old: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -54,6 +61,8 @@ struct Stripe {
     keys: Box<[KeyState]>,
     /// How often each key was replaced by a fresh one; empty without fresh keys.
     generations: Box<[u32]>,
+    /// When each key was set last; empty where values do not run out.
+    set_at: Box<[u32]>,
 }
 
 /// A key at a place, of a generation.
@@ -68,12 +77,14 @@ pub(super) struct PlacedKey {
 pub(super) struct Sent {
     pub key: PlacedKey,
     oldest: u32,
+    /// Whether its value may have run out.
+    is_old: bool,
 }
 
 impl Sent {
     /// Of a request for which it does not matter what was known.
     pub const fn of(key: PlacedKey) -> Self {
-        Self { key, oldest: 0 }
+        Self { key, oldest: 0, is_old: false }
     }
 }
 
@@ -108,6 +119,8 @@ pub(super) enum Cause {
     Compulsory,
     /// The newest write deletes it.
     Invalidated,
+    /// Its time to live may be over.
+    Expired,
     /// It was missed before, and its refill is under way.
     UnderWay,
     /// The server has dropped it.
@@ -126,14 +139,25 @@ impl Wrong {
 }
 
 impl Editions {
-    pub fn new(keys: u32, has_generations: bool) -> Self {
+    /// `ttl` is the time to live of values, in seconds.
+    pub fn new(keys: u32, has_generations: bool, ttl: Option<u32>) -> Self {
         let stripe = |first: usize| {
             let count = (keys as usize).saturating_sub(first).div_ceil(STRIPES);
             let keys = vec![KeyState::default(); count].into_boxed_slice();
             let generations = vec![0; if has_generations { count } else { 0 }].into_boxed_slice();
-            Mutex::new(Stripe { keys, generations })
+            let set_at = vec![0; if ttl.is_some() { count } else { 0 }].into_boxed_slice();
+            Mutex::new(Stripe { keys, generations, set_at })
         };
-        Self { stripes: (0..STRIPES).map(stripe).collect() }
+        // memcached counts whole seconds: what is set just before one begins is a second older by its clock.
+        let old = ttl.map(|seconds| (seconds - 1) * 1000);
+        Self { stripes: (0..STRIPES).map(stripe).collect(), now: AtomicU32::new(0), old }
+    }
+
+    /// The time, as far as it matters here.
+    pub fn set_time(&self, now: Timestamp) {
+        if self.old.is_some() {
+            self.now.store((now.as_nanos() / 1_000_000) as u32, Ordering::Relaxed);
+        }
     }
 
     fn stripe(&self, place: u32) -> MutexGuard<'_, Stripe> {
@@ -143,7 +167,11 @@ impl Editions {
     /// A get or head of the key at a place is about to be sent.
     pub fn read(&self, place: u32) -> Sent {
         let stripe = self.stripe(place);
-        Sent { key: stripe.key(place), oldest: stripe.keys[place as usize / STRIPES].oldest }
+        let at = place as usize / STRIPES;
+        let is_old = self
+            .old
+            .is_some_and(|old| self.now.load(Ordering::Relaxed).wrapping_sub(stripe.set_at[at]) >= old);
+        Sent { key: stripe.key(place), oldest: stripe.keys[at].oldest, is_old }
     }
 
     /// A new key takes the place of the one that is there, and nothing is known of it.
@@ -152,7 +180,7 @@ impl Editions {
         let at = place as usize / STRIPES;
         stripe.generations[at] = stripe.generations[at].wrapping_add(1);
         stripe.keys[at] = KeyState::default();
-        Sent { key: stripe.key(place), oldest: 0 }
+        Sent { key: stripe.key(place), oldest: 0, is_old: false }
     }
 
     /// The server is empty, as if every key had just been deleted. Writes whose end is not known may still be carried out.
@@ -173,6 +201,9 @@ impl Editions {
     pub fn write(&self, place: u32, deletes: bool) -> (PlacedKey, u32) {
         let mut stripe = self.stripe(place);
         let key = stripe.key(place);
+        if let Some(set_at) = stripe.set_at.get_mut(place as usize / STRIPES).filter(|_| !deletes) {
+            *set_at = self.now.load(Ordering::Relaxed);
+        }
         let state = &mut stripe.keys[place as usize / STRIPES];
         state.writes &= !EMPTIED;
         if state.newest >= EDITION_MOST - STEP {
@@ -312,6 +343,7 @@ impl Editions {
             // Set again since it was deleted, but for want of room not stored.
             Some(state) if state.writes & REFUSED != 0 => Cause::Capacity,
             Some(_) if sent.oldest & DELETE != 0 => Cause::Invalidated,
+            Some(_) if sent.is_old => Cause::Expired,
             Some(_) => Cause::Capacity,
         }
     }

@@ -17,11 +17,14 @@
 //! for again, and takes room for the rest of its T.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use weighbridge_model::experiment::{CacheOperation, CacheSpec, CacheStart, EvictionPolicy, Popularity};
 use weighbridge_model::quantity::{Bytes, Ratio};
 
 use super::draw::{Ranks, Scatter, key_length, value_length};
+use super::model_cache::ModelCache;
+use super::replay::Replay;
 
 /// Keys whose lengths are added up one by one; beyond, the mean of so many stands for all.
 const EXACT_KEYS: u32 = 1 << 20;
@@ -29,6 +32,8 @@ const EXACT_KEYS: u32 = 1 << 20;
 /// together.
 const LONE_KEYS: u32 = 4096;
 const NEIGHBOURS: u32 = 1024;
+/// Requests of a trace that are tried.
+const SIMULATED_MOST: usize = 2_000_000;
 /// Halvings of the interval in which T is sought.
 const HALVINGS: u32 = 100;
 
@@ -45,6 +50,8 @@ pub struct CacheForecast {
     replaced: f64,
     refills: bool,
     is_filled: bool,
+    /// Requests that are tried one after another, in place of all rates.
+    replay: Option<Arc<Replay>>,
 }
 
 /// Keys that are asked for alike.
@@ -69,6 +76,8 @@ pub struct ExpectedHits {
     pub held: u64,
     /// Whether all keys have room.
     pub is_all: bool,
+    /// How many requests of a trace it was found with, one after another; `None` where a formula gives it.
+    pub simulated: Option<u64>,
 }
 
 impl CacheForecast {
@@ -104,6 +113,25 @@ impl CacheForecast {
             replaced: share(CacheOperation::Get, fresh) / f64::from(spec.keys),
             refills,
             is_filled: spec.start == CacheStart::Warm,
+            replay: None,
+        }
+    }
+
+    /// Of the requests of a trace.
+    pub(super) fn of_trace(spec: &CacheSpec, replay: &Arc<Replay>) -> Self {
+        let keys = 0..replay.keys();
+        let (names, values) =
+            (keys.clone().map(|key| replay.name_length(key)), keys.map(|key| replay.value_length(key)));
+        Self {
+            groups: Vec::new(),
+            keys: replay.keys().into(),
+            key_bytes: names.map(f64::from).sum(),
+            value_bytes: values.map(f64::from).sum(),
+            all_gets: replay.count(CacheOperation::Get) as f64,
+            replaced: 0.0,
+            refills: spec.refill.is_some(),
+            is_filled: spec.start == CacheStart::Warm,
+            replay: Some(Arc::clone(replay)),
         }
     }
 
@@ -125,6 +153,9 @@ impl CacheForecast {
     /// What a cache that holds `limit` bytes of values should find in the long run; `None` where there is no formula for
     /// its policy, or no get.
     pub fn expect(&self, policy: EvictionPolicy, limit: Bytes) -> Option<ExpectedHits> {
+        if let Some(replay) = &self.replay {
+            return self.simulate(replay, policy, limit);
+        }
         if !matches!(policy, EvictionPolicy::Lru | EvictionPolicy::Fifo) || self.all_gets == 0.0 {
             return None;
         }
@@ -146,7 +177,44 @@ impl CacheForecast {
             held += there * group.keys;
         }
         let hit_rate = Ratio::new((hits / self.all_gets).clamp(0.0, 1.0));
-        Some(ExpectedHits { hit_rate, held: held.round() as u64, is_all })
+        Some(ExpectedHits { hit_rate, held: held.round() as u64, is_all, simulated: None })
+    }
+
+    /// What a cache finds of a trace that is asked of it once, one request after another: a refill is there for the next.
+    fn simulate(&self, replay: &Replay, policy: EvictionPolicy, limit: Bytes) -> Option<ExpectedHits> {
+        let mut cache = ModelCache::new(policy, limit.get());
+        let length = |key| u64::from(replay.value_length(key));
+        for key in (0..if self.is_filled { replay.keys() } else { 0 }).rev() {
+            cache.put(key, length(key), ());
+        }
+        let (mut gets, mut hits) = (0u64, 0u64);
+        let tried = &replay.requests()[..replay.requests().len().min(SIMULATED_MOST)];
+        for request in tried {
+            match request.operation {
+                CacheOperation::Get => {
+                    let is_hit = cache.get(&request.key).is_some();
+                    (gets, hits) = (gets + 1, hits + u64::from(is_hit));
+                    if !is_hit && self.refills {
+                        cache.put(request.key, length(request.key), ());
+                    }
+                }
+                CacheOperation::Set => {
+                    cache.put(request.key, length(request.key), ());
+                }
+                CacheOperation::Delete => {
+                    cache.delete(&request.key);
+                }
+                CacheOperation::Head => {
+                    cache.get(&request.key);
+                }
+            }
+        }
+        (gets > 0).then(|| ExpectedHits {
+            hit_rate: Ratio::new(hits as f64 / gets as f64),
+            held: cache.len() as u64,
+            is_all: self.value_bytes <= limit.get() as f64,
+            simulated: Some(tried.len() as u64),
+        })
     }
 
     /// What a cache finds that is filled once, the most popular key last, and where nothing is stored afterwards.
@@ -161,7 +229,7 @@ impl CacheForecast {
             hits += part * group.gets * group.keys;
         }
         let hit_rate = Ratio::new((hits / self.all_gets).min(1.0));
-        Some(ExpectedHits { hit_rate, held: held.round() as u64, is_all: bytes <= limit })
+        Some(ExpectedHits { hit_rate, held: held.round() as u64, is_all: bytes <= limit, simulated: None })
     }
 
     /// How one key of a group fares. A fresh key takes the place of one that is there: with refills it is stored at once,
@@ -294,7 +362,6 @@ mod tests {
     use weighbridge_model::experiment::CacheMix;
 
     use super::super::draw::{below, unit};
-    use super::super::model_cache::ModelCache;
     use super::*;
 
     fn spec(keys: u32, popularity: &str, value: &str) -> CacheSpec {

@@ -6,6 +6,7 @@ mod draw;
 mod editions;
 mod forecast;
 mod model_cache;
+mod replay;
 mod reply;
 mod requests;
 mod sessions;
@@ -25,6 +26,7 @@ use crate::stream::Mix;
 use crate::{Workload, WorkloadError};
 pub use forecast::{CacheForecast, ExpectedHits};
 pub use model_cache::{ModelCache, Put};
+pub use replay::{Replay, ReplayParser};
 use reply::Carrier;
 use requests::Requests;
 pub(crate) use sessions::{Cache, CacheSessions};
@@ -35,12 +37,13 @@ impl Bind for CacheSpec {
         let operations = self.mixed();
         let id =
             |operation| OperationId(operations.iter().position(|one| *one == operation).unwrap_or(0) as u16);
+        let keyed = |dialect| Requests::Keyed { dialect, ttl: self.ttl.unwrap_or(0) };
         let (carrier, requests) = match binding.protocol {
-            Protocol::MEMCACHED => (Carrier::Commands, Requests::Keyed(KeyedDialect::Memcached)),
+            Protocol::MEMCACHED => (Carrier::Commands, keyed(KeyedDialect::Memcached)),
             Protocol::RESP => {
                 let database = binding.address.base.trim_start_matches('/').parse().unwrap_or(0);
                 let opening = Handshake { database, ..Handshake::default() }.opening();
-                (Carrier::Commands, Requests::Keyed(KeyedDialect::Resp(opening)))
+                (Carrier::Commands, keyed(KeyedDialect::Resp(opening)))
             }
             protocol if protocol.is_rest() => (Carrier::Rest, Requests::rest(binding, id)?),
             _ => return Err(binding.unbound("cache")),
@@ -49,19 +52,30 @@ impl Bind for CacheSpec {
         let emptying = requests.emptying(binding)?;
         let mix = Mix::even(entries.len());
         let plain = binding.plain(entries, mix, Equality::Status);
-        let cache = Cache::new(self, carrier, requests).emptied_by(emptying);
+        if self.trace.is_some() && binding.given.replay.is_none() {
+            return Err(WorkloadError::NoReplay);
+        }
+        let replay = binding.given.replay.cloned();
+        let cache = Cache::new(self, carrier, requests).emptied_by(emptying).replaying(replay);
         Ok(Workload { cache: Some(Arc::new(cache)), ..plain })
     }
 }
 
-/// What a cache should hold of a specification of a workload, and find; `None` if it is not this one's.
-pub(crate) fn forecast(spec: &dyn Any) -> Option<CacheForecast> {
-    spec.downcast_ref().map(|spec| CacheForecast::new(spec, spec.refill.is_some()))
+/// What a cache should hold of a specification of a workload, and find; `None` if it is not this one's, or its trace was
+/// not read.
+pub(crate) fn forecast(spec: &dyn Any, replay: Option<&Arc<Replay>>) -> Option<CacheForecast> {
+    let spec: &CacheSpec = spec.downcast_ref()?;
+    match (&spec.trace, replay) {
+        (None, _) => Some(CacheForecast::new(spec, spec.refill.is_some())),
+        (Some(_), replay) => Some(CacheForecast::of_trace(spec, replay?)),
+    }
 }
 
-/// The requests of a substream of a specification of a workload; `None` if it is not this one's.
-pub(crate) fn streamed(spec: &dyn Any, substream: u64) -> Option<CacheStream> {
-    spec.downcast_ref().map(|spec| CacheStream::new(spec, substream))
+/// The requests of a substream of a specification of a workload; `None` if it is not this one's, or its trace was not read.
+pub(crate) fn streamed(spec: &dyn Any, substream: u64, replay: Option<&Arc<Replay>>) -> Option<CacheStream> {
+    let spec: &CacheSpec = spec.downcast_ref()?;
+    let is_read = spec.trace.is_none() || replay.is_some();
+    is_read.then(|| CacheStream::new(spec, substream, replay.cloned()))
 }
 
 #[cfg(test)]

@@ -29,7 +29,11 @@ const VALUE: usize = 1;
 pub(super) enum Requests {
     /// One template for each operation, in the order of [`CacheOperation::ALL`].
     Rest(Box<[RenderedTemplate; 4]>),
-    Keyed(KeyedDialect),
+    Keyed {
+        dialect: KeyedDialect,
+        /// Seconds that values live; 0 for ever.
+        ttl: u32,
+    },
 }
 
 /// A key and its value.
@@ -89,10 +93,14 @@ impl Requests {
     pub fn emptying(&self, binding: &Binding<'_>) -> Result<Rendered, WorkloadError> {
         let id = OperationId(0);
         match self {
-            Self::Keyed(KeyedDialect::Memcached) => memcached::command(id, &["flush_all"], None)
-                .map_err(|source| WorkloadError::Memcached { name: EMPTYING.to_owned(), source }),
-            Self::Keyed(KeyedDialect::Resp(opening)) => resp::command(id, &["FLUSHALL"], opening.clone())
-                .map_err(|source| WorkloadError::Resp { name: EMPTYING.to_owned(), source }),
+            Self::Keyed { dialect: KeyedDialect::Memcached, .. } => {
+                memcached::command(id, &["flush_all"], None)
+                    .map_err(|source| WorkloadError::Memcached { name: EMPTYING.to_owned(), source })
+            }
+            Self::Keyed { dialect: KeyedDialect::Resp(opening), .. } => {
+                resp::command(id, &["FLUSHALL"], opening.clone())
+                    .map_err(|source| WorkloadError::Resp { name: EMPTYING.to_owned(), source })
+            }
             Self::Rest(_) => {
                 let request = Request {
                     method: "POST".to_owned(),
@@ -109,7 +117,7 @@ impl Requests {
     pub fn buffer(&self) -> RequestBuffer {
         match self {
             Self::Rest(_) => RequestBuffer::new(),
-            Self::Keyed(dialect) => dialect.buffer(),
+            Self::Keyed { dialect, .. } => dialect.buffer(),
         }
     }
 
@@ -122,14 +130,15 @@ impl Requests {
     ) {
         match self {
             Self::Rest(templates) => templates[operation as usize].fill(value, buffer),
-            Self::Keyed(dialect) => {
+            Self::Keyed { dialect, ttl } => {
                 let command = match operation {
                     CacheOperation::Get => KeyedCommand::Get,
                     CacheOperation::Set => KeyedCommand::Set,
                     CacheOperation::Delete => KeyedCommand::Delete,
                     CacheOperation::Head => KeyedCommand::Head,
                 };
-                let request = KeyedRequest { operation: id, command, key: value.key, length: value.length };
+                let request =
+                    KeyedRequest { operation: id, command, key: value.key, length: value.length, ttl: *ttl };
                 dialect.fill(&request, |into| value.append(into), buffer);
             }
         }
@@ -137,15 +146,15 @@ impl Requests {
 
     /// What a reply with this status says; `None` if it is not a good one. Redis says in a number whether there was a value.
     pub fn meaning(&self, operation: CacheOperation, status: u16, text: &[u8]) -> Option<ReplyMeaning> {
-        let counts = matches!(self, Self::Keyed(KeyedDialect::Resp(_)))
+        let counts = matches!(self, Self::Keyed { dialect: KeyedDialect::Resp(_), .. })
             && matches!(operation, CacheOperation::Delete | CacheOperation::Head);
         let stored: &[u16] = match self {
             Self::Rest(_) => &[200, 201],
-            Self::Keyed(_) => slice::from_ref(&200),
+            Self::Keyed { .. } => slice::from_ref(&200),
         };
         let is_full = match self {
             Self::Rest(_) => status == 507,
-            Self::Keyed(_) => status == 500 && FULL.iter().any(|words| text.starts_with(words)),
+            Self::Keyed { .. } => status == 500 && FULL.iter().any(|words| text.starts_with(words)),
         };
         match (operation, status) {
             (CacheOperation::Set, _) if is_full => Some(ReplyMeaning::Refused),

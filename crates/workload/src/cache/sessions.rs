@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,12 +17,13 @@ use weighbridge_load::template::RequestBuffer;
 use weighbridge_load::think::time_at;
 use weighbridge_model::experiment::{CacheOperation, CacheSpec, CacheStart};
 use weighbridge_model::id::OperationId;
-use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use super::draw::{Ranks, Scatter, below, key_length, unit, value_length};
 use super::editions::{Cause, Editions, PlacedKey, Sent, WriteEnd, Wrong};
+use super::replay::Replay;
 use super::reply::{Carrier, ReplyMeaning, ValueReply};
 use super::requests::{KeyedValue, Requests};
 use super::value::{Arrived, LetterBlock, Origin};
@@ -51,6 +52,10 @@ pub(crate) struct Cache {
     scatter: Scatter,
     /// Keys already set to fill it.
     filled: AtomicU32,
+    /// The requests, in their order, if they come from a trace.
+    replay: Option<Arc<Replay>>,
+    /// Requests of it that were begun.
+    replayed: AtomicU64,
 }
 
 /// Operations beside those of the mix, in the order of their numbers.
@@ -79,13 +84,15 @@ impl Cache {
             requests,
             emptying: None,
             block: LetterBlock::new(),
-            editions: Editions::new(spec.keys, spec.fresh.get() > 0.0),
+            editions: Editions::new(spec.keys, spec.fresh.get() > 0.0, spec.ttl),
             mix: Mix::weighted(operations.iter().map(|operation| spec.mix.weight(*operation))),
             operations,
             ranks: Ranks::new(&spec.popularity, spec.keys),
             delete_ranks: Ranks::new(&spec.delete_popularity, spec.keys),
             scatter: Scatter::new(spec.keys, spec.seed),
             filled: AtomicU32::new(if spec.start == CacheStart::Warm { 0 } else { spec.keys }),
+            replay: None,
+            replayed: AtomicU64::new(0),
             spec: spec.clone(),
         }
     }
@@ -107,6 +114,10 @@ impl Cache {
         Self { emptying: Some(request), ..self }
     }
 
+    pub(super) fn replaying(self, replay: Option<Arc<Replay>>) -> Self {
+        Self { replay, ..self }
+    }
+
     pub fn emptying_request(&self) -> Option<&Rendered> {
         self.emptying.as_ref()
     }
@@ -116,13 +127,14 @@ impl Cache {
         self.editions.empty();
     }
 
-    /// The place of the next key that fills it, the most popular last.
+    /// The place of the next key that fills it, the most popular last, or that which the trace asks for first.
     fn next_to_fill(&self) -> Option<u32> {
         if self.filled.load(Ordering::Relaxed) >= self.spec.keys {
             return None;
         }
         let at = self.filled.fetch_add(1, Ordering::Relaxed);
-        (at < self.spec.keys).then(|| self.scatter.place(self.spec.keys - 1 - at))
+        let rank = self.spec.keys.checked_sub(1 + at)?;
+        Some(if self.replay.is_some() { rank } else { self.scatter.place(rank) })
     }
 
     fn number_of(&self, key: PlacedKey) -> u64 {
@@ -162,13 +174,41 @@ impl Cache {
     }
 
     fn value_length(&self, number: u64) -> usize {
-        value_length(&self.spec, number) as usize
+        match &self.replay {
+            None => value_length(&self.spec, number) as usize,
+            Some(replay) => replay.value_length(number as u32) as usize,
+        }
+    }
+
+    fn name_length(&self, number: u64) -> usize {
+        match &self.replay {
+            None => key_length(&self.spec, number) as usize,
+            Some(replay) => replay.name_length(number as u32) as usize,
+        }
+    }
+
+    /// The next request: of the trace, or drawn. Windows follow one another through a trace, whatever their substreams; it
+    /// begins again after its last request.
+    fn next_request(
+        &self,
+        random: &mut ChaCha8Rng,
+        named: Option<CacheOperation>,
+    ) -> (CacheOperation, RequestedKey) {
+        if let Some(replay) = &self.replay {
+            let request = replay.at(self.replayed.fetch_add(1, Ordering::Relaxed));
+            return (request.operation, self.key(self.editions.read(request.key)));
+        }
+        let operation = named.unwrap_or_else(|| match self.operations[..] {
+            [one] => one,
+            _ => self.operations[self.mix.pick(unit(random.next_u64()))],
+        });
+        (operation, self.draw(operation, random))
     }
 
     /// Writes a key's name: a letter that says whether it is ever stored, and its number after as many zeros as its length
     /// needs.
     fn name_key(&self, key: &RequestedKey, into: &mut Vec<u8>) {
-        let length = key_length(&self.spec, key.number) as usize;
+        let length = self.name_length(key.number);
         into.clear();
         into.resize(length, b'0');
         into[0] = if key.is_absent { b'n' } else { b'k' };
@@ -247,11 +287,7 @@ impl CacheSessions {
             return self.begin(slot, CacheOperation::Set, key);
         }
         let cache = &self.cache;
-        let operation = named.unwrap_or_else(|| match cache.operations[..] {
-            [one] => one,
-            _ => cache.operations[cache.mix.pick(unit(self.random.next_u64()))],
-        });
-        let key = cache.draw(operation, &mut self.random);
+        let (operation, key) = cache.next_request(&mut self.random, named);
         let refill = cache.spec.refill.filter(|_| operation == CacheOperation::Get);
         let delay = refill.map(|law| time_at(law, 1.0 - unit(self.delays.next_u64())));
         let id = self.begin(slot, operation, key);
@@ -275,6 +311,10 @@ impl Sessions for CacheSessions {
         self.slots.iter_mut().for_each(|slot| slot.check.inner().give_up());
         self.failures.take();
         self.take_counts();
+    }
+
+    fn set_time(&mut self, now: Timestamp) {
+        self.cache.editions.set_time(now);
     }
 
     fn open(&mut self, slot: u32) -> RequestId {
@@ -400,6 +440,7 @@ impl CacheCheck {
         let cause = match cause {
             Cause::Compulsory => Count::CompulsoryMisses,
             Cause::Invalidated => Count::InvalidatedMisses,
+            Cause::Expired => Count::ExpiredMisses,
             Cause::UnderWay => Count::UnderWayMisses,
             Cause::Capacity => Count::CapacityMisses,
         };

@@ -6,6 +6,7 @@ use weighbridge_load::keyed::KeyedDialect;
 use weighbridge_load::session::Sessions;
 use weighbridge_model::experiment::{CacheOperation, CacheSpec};
 
+use super::replay::Replay;
 use super::reply::Carrier;
 use super::requests::Requests;
 use super::sessions::{Cache, CacheSessions};
@@ -15,6 +16,7 @@ pub struct CacheStream {
     sessions: CacheSessions,
     /// Requests that fill the cache and are still to come.
     fill: u64,
+    ttl: u32,
 }
 
 /// A request for one key.
@@ -25,20 +27,22 @@ pub struct StreamedRequest {
     pub key: String,
     /// Bytes of the key's value, stored or not.
     pub value_length: usize,
+    /// Seconds until a value that it sets runs out; 0 for never, and of all other requests.
+    pub ttl: u32,
     /// Whether it only fills the cache before the load.
     pub fills: bool,
 }
 
 impl CacheStream {
     /// Those that fill the cache, then those of a substream.
-    pub(super) fn new(spec: &CacheSpec, substream: u64) -> Self {
-        let requests = Requests::Keyed(KeyedDialect::Memcached);
-        let cache = Arc::new(Cache::new(spec, Carrier::Commands, requests));
+    pub(super) fn new(spec: &CacheSpec, substream: u64, replay: Option<Arc<Replay>>) -> Self {
+        let requests = Requests::Keyed { dialect: KeyedDialect::Memcached, ttl: 0 };
+        let cache = Arc::new(Cache::new(spec, Carrier::Commands, requests).replaying(replay));
         let fill = cache.fill();
         let mut sessions = CacheSessions::new(cache);
         sessions.prepare(1);
         sessions.rewind(substream);
-        Self { sessions, fill }
+        Self { sessions, fill, ttl: spec.ttl.unwrap_or(0) }
     }
 }
 
@@ -51,7 +55,8 @@ impl Iterator for CacheStream {
         self.fill = self.fill.saturating_sub(1);
         let (operation, name, value_length) = self.sessions.asked(0);
         let key = String::from_utf8_lossy(name).into_owned();
-        Some(StreamedRequest { operation, key, value_length, fills })
+        let ttl = if operation == CacheOperation::Set { self.ttl } else { 0 };
+        Some(StreamedRequest { operation, key, value_length, ttl, fills })
     }
 }
 
@@ -72,11 +77,11 @@ mod tests {
             value: "uniform:1,500".parse().expect("a law"),
             ..CacheSpec::default()
         };
-        let streamed: Vec<_> = CacheStream::new(&spec, 7).take(5000).collect();
+        let streamed: Vec<_> = CacheStream::new(&spec, 7, None).take(5000).collect();
         assert!(streamed[..100].iter().all(|one| one.fills && one.operation == CacheOperation::Set));
         assert!(streamed[100..].iter().all(|one| !one.fills));
         // The oracle: the lines of memcached's protocol.
-        let requests = Requests::Keyed(KeyedDialect::Memcached);
+        let requests = Requests::Keyed { dialect: KeyedDialect::Memcached, ttl: 0 };
         let mut sessions = CacheSessions::new(Arc::new(Cache::new(&spec, Carrier::Commands, requests)));
         sessions.prepare(3);
         sessions.rewind(7);
@@ -93,6 +98,6 @@ mod tests {
             };
             assert_eq!(String::from_utf8_lossy(&bytes[..end]), line);
         }
-        assert_ne!(streamed, CacheStream::new(&spec, 8).take(5000).collect::<Vec<_>>());
+        assert_ne!(streamed, CacheStream::new(&spec, 8, None).take(5000).collect::<Vec<_>>());
     }
 }

@@ -7,16 +7,17 @@ use rand_chacha::ChaCha8Rng;
 use weighbridge_load::framer::Head;
 use weighbridge_load::session::{FollowUp, Reply, RequestId, Sessions, Step};
 use weighbridge_model::experiment::{
-    CacheMix, CacheStart, Experiment, LengthLaw, LoadSpec, Popularity, Think,
+    CacheMix, CacheStart, Experiment, LengthLaw, LoadSpec, Popularity, ReplayFormat, ReplaySets, ReplaySpec,
+    Think,
 };
-use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use super::draw::{Ranks, Scatter, extreme, length, pareto, unit};
+use super::draw::{Ranks, Scatter, extreme, length, mixed, pareto, unit};
 use super::reply::JsonReply;
 use super::*;
-use crate::{Address, UrlScheme};
+use crate::{Address, Given, UrlScheme};
 
 const MILLION: u64 = 1_000_000;
 
@@ -458,6 +459,60 @@ fn every_kind_of_lie_is_caught_by_its_name() {
 }
 
 #[test]
+fn a_trace_is_sent_in_its_order_and_its_values_are_checked() {
+    let operations = ["get", "get", "get", "set", "set", "delete"];
+    let request = |at: u64| (operations[mixed(at) as usize % 6], mixed(at + 7) % 40);
+    let row = |at| {
+        let (operation, key) = request(at);
+        format!("{},q{key},12,{},0,{operation},0\n", at / 100, 30 + key)
+    };
+    let (file, format, sets) = ("t.csv".to_owned(), ReplayFormat::Twitter, ReplaySets::Send);
+    let trace = ReplaySpec { file, format, from: 0, limit: 3000, sets, sha256: None };
+    let mut parser = ReplayParser::new(&trace);
+    for at in 0..3000 {
+        parser.line(row(at).as_bytes()).expect("a row");
+    }
+    let replay = Arc::new(parser.finish().expect("a trace"));
+    let mut spec = CacheSpec { start: CacheStart::Cold, trace: Some(trace), ..CacheSpec::default() };
+    spec.set_found(replay.keys(), |operation| replay.count(operation), String::new());
+    let address = Address { authority: "h:1".to_owned(), base: "/".to_owned(), scheme: UrlScheme::Http };
+    let (load, spec) = (LoadSpec::default(), spec.into());
+    let bound = |replay| {
+        let given = Given { environment: &|_| None, rows: &[], replay };
+        Workload::with_rows(&spec, &load, Protocol::MEMCACHED, &address, given)
+    };
+    assert!(matches!(bound(None), Err(WorkloadError::NoReplay)));
+
+    let workload = bound(Some(&replay)).expect("bound");
+    let mut sessions = workload.sessions();
+    sessions.prepare(3);
+    let mut numbers = HashMap::new();
+    for at in 0..4000u32 {
+        // Windows follow one another through it, and it begins again.
+        if at % 700 == 0 {
+            sessions.rewind(at.into());
+        }
+        let (operation, key) = request(u64::from(at) % 3000);
+        let next = numbers.len();
+        let number = *numbers.entry(key).or_insert(next);
+        let id = sessions.open(at % 3);
+        let bytes = sessions.request(id).bytes();
+        let line =
+            String::from_utf8_lossy(&bytes[..bytes.iter().position(|byte| *byte == b'\r').expect("a line")]);
+        let value = if operation == "set" { format!(" 0 0 {}", 30 + key) } else { String::new() };
+        assert_eq!(line, format!("{operation} k{number:011}{value}"), "request {at}");
+    }
+    for lie in
+        [None, Some(Lie::Stale), Some(Lie::Undeleted), Some(Lie::Swapped), Some(Lie::Cut), Some(Lie::Mixed)]
+    {
+        let workload = bound(Some(&replay)).expect("bound");
+        let (wrong, counts) = schedule(&workload, &mut ModelServer::new(3, lie), 200_000, false);
+        assert_eq!(wrong.is_empty(), lie.is_none(), "{lie:?}: {wrong:?}");
+        assert!(counts.get(Count::Hits) > 1000, "{counts:?}");
+    }
+}
+
+#[test]
 fn what_has_no_room_is_refused_without_an_error_where_nothing_is_evicted() {
     let spec = |may_be_full| CacheSpec { may_be_full, ..spec(500, 60.0, 25.0, 15.0) };
     for drops_replaced in [false, true] {
@@ -502,6 +557,54 @@ fn after_emptying_no_value_from_before_is_right_and_misses_are_compulsory() {
     workload.emptied();
     let (wrong, _) = schedule(&workload, &mut server, 2_000, false);
     assert!(wrong.keys().all(|words| words.starts_with("resurrected")) && !wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn a_value_whose_time_to_live_may_be_over_expired() {
+    use super::editions::{Cause, Editions, WriteEnd};
+    let at = |seconds: u64| Timestamp::from_nanos(seconds * 1_000_000_000);
+    let editions = Editions::new(3, false, Some(10));
+    editions.set_time(at(100));
+    let (key, _) = editions.write(1, false);
+    editions.settle(key, WriteEnd::Done);
+    let cause = |seconds| {
+        editions.set_time(at(seconds));
+        editions.cause(&editions.read(1))
+    };
+    // memcached's clock may be a second ahead.
+    assert_eq!(
+        [cause(100), cause(108), cause(109), cause(200)],
+        [Cause::Capacity, Cause::Capacity, Cause::Expired, Cause::Expired]
+    );
+    // What counts is when the get was sent, and when it was set last.
+    editions.set_time(at(108));
+    let sent = editions.read(1);
+    editions.set_time(at(150));
+    assert_eq!(editions.cause(&sent), Cause::Capacity);
+    let (key, _) = editions.write(1, false);
+    editions.settle(key, WriteEnd::Done);
+    assert_eq!([cause(155), cause(160)], [Cause::Capacity, Cause::Expired]);
+    let (key, _) = editions.write(1, true);
+    editions.settle(key, WriteEnd::Done);
+    assert_eq!([cause(161), cause(190)], [Cause::Invalidated; 2]);
+    assert_eq!(editions.cause(&editions.read(2)), Cause::Compulsory);
+}
+
+#[test]
+fn times_to_live_are_sent_with_each_set() {
+    let spec = CacheSpec { ttl: Some(60), ..spec(2, 1.0, 1.0, 0.0) };
+    let lines = |protocol| {
+        let requests = first_requests(&spec, protocol, 1, 20);
+        requests.into_iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect::<Vec<_>>()
+    };
+    let sets: Vec<_> =
+        lines(Protocol::MEMCACHED).into_iter().filter(|line| line.starts_with("set ")).collect();
+    assert!(!sets.is_empty() && sets.iter().all(|line| line.contains(" 0 60 100\r\n")), "{sets:?}");
+    let sets: Vec<_> = lines(Protocol::RESP).into_iter().filter(|line| line.contains("SET")).collect();
+    assert!(
+        !sets.is_empty() && sets.iter().all(|line| line.ends_with("\r\n$2\r\nEX\r\n$2\r\n60\r\n")),
+        "{sets:?}"
+    );
 }
 
 #[test]

@@ -3,22 +3,33 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use anyhow::bail;
 use weighbridge_model::experiment::{CacheOperation, EvictionPolicy, Experiment, Flow, LoadSpec, Variant};
 use weighbridge_model::id::PointId;
 use weighbridge_model::plan::Plan;
-use weighbridge_workload::{CacheForecast, StreamedRequest, cache_forecast, cache_stream};
+use weighbridge_workload::{
+    CacheForecast, ExpectedHits, Replay, StreamedRequest, cache_forecast, cache_stream,
+};
+
+/// The requests of each point's trace; `None` where there is none, or it was not read.
+type Replays = [Option<Arc<Replay>>];
 
 /// The working set of each workload, and what each variant should find at its limit; nothing if nothing is cached.
-pub(super) fn described(experiment: &Experiment) -> String {
+pub(super) fn described(experiment: &Experiment, replays: &Replays) -> String {
     let mut text = String::new();
     let mut seen = BTreeSet::new();
-    for point in &experiment.points {
-        let Some(forecast) = cache_forecast(&point.workload) else { continue };
+    for (at, point) in experiment.points.iter().enumerate() {
+        let replay = replays.get(at).and_then(Option::as_ref);
+        let Some(forecast) = cache_forecast(&point.workload, replay) else { continue };
         let workload = point.workload.words();
         if !seen.insert(workload.clone()) {
             continue;
+        }
+        if let Some(replay) = replay {
+            let _ = writeln!(text, "trace    {}", replay.described());
+            let _ = replay.noted().map(|noted| writeln!(text, "         {noted}"));
         }
         if experiment.points.len() > 1 {
             let _ = writeln!(text, "cache    {workload}");
@@ -40,6 +51,9 @@ fn expected(variant: &Variant, forecast: &CacheForecast) -> String {
     let (name, at) = (&variant.name, format!("{} at {limit}", policy.name()));
     match forecast.expect(policy, limit) {
         None => format!("hits     {name}: no formula for {at}\n"),
+        Some(ExpectedHits { hit_rate, held, simulated: Some(requests), .. }) => format!(
+            "hits     {name}: {hit_rate} of all gets expected by {at}, which holds {held} keys after {requests} requests of the trace (simulated)\n"
+        ),
         Some(found) if found.is_all => {
             format!(
                 "hits     {name}: {} of all gets expected by {at}, which has room for all\n",
@@ -62,14 +76,16 @@ const PIECE: usize = 1 << 16;
 /// Errors: if the workload names no keys, and those of `print`.
 pub(super) fn stream(
     experiment: &Experiment,
+    replays: &Replays,
     requests: u64,
     print: &mut dyn FnMut(&str) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let point = &experiment.points[0];
     let plan = Plan::new(experiment.plan.seed, experiment.variants.len(), experiment.points.len());
-    let Some(stream) = cache_stream(&point.workload, plan.substream(0, PointId(0), 0)) else {
+    let replay = replays.first().and_then(Option::as_ref);
+    let Some(stream) = cache_stream(&point.workload, plan.substream(0, PointId(0), 0), replay) else {
         bail!(
-            "`--stream` prints requests for keys, and this workload has none; it belongs to the workload `cache`"
+            "`--stream` prints requests for keys, and this workload has none; it belongs to the workload `cache`, whose trace, if it has one, must be there"
         );
     };
     let rate = mean_rate(&point.load);
@@ -99,6 +115,7 @@ fn mean_rate(load: &LoadSpec) -> Option<f64> {
 }
 
 fn line(text: &mut String, second: u64, request: &StreamedRequest) {
+    let ttl = request.ttl;
     let StreamedRequest { operation, key, value_length, .. } = request;
     let operation = match operation {
         // Traces have no operation that asks for no more than whether there is a value; a cache is used the same way.
@@ -106,11 +123,13 @@ fn line(text: &mut String, second: u64, request: &StreamedRequest) {
         CacheOperation::Set => "set",
         CacheOperation::Delete => "delete",
     };
-    let _ = writeln!(text, "{second},{key},{},{value_length},0,{operation},0", key.len());
+    let _ = writeln!(text, "{second},{key},{},{value_length},0,{operation},{ttl}", key.len());
 }
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_workload::ReplayParser;
+
     use super::*;
     use crate::golden::assert_golden;
 
@@ -125,22 +144,67 @@ mod tests {
     #[test]
     fn caches_and_their_requests_are_printed_as_the_golden_files_have_them() {
         let experiment = Experiment::parse("cache.toml", TEXT).expect("an experiment");
-        assert_golden("plan-cache.txt", &described(&experiment));
+        assert_golden("plan-cache.txt", &described(&experiment, &[]));
         let mut printed = String::new();
         let mut print = |text: &str| {
             printed.push_str(text);
             Ok(())
         };
-        stream(&experiment, 30, &mut print).expect("requests");
+        stream(&experiment, &[], 30, &mut print).expect("requests");
         assert_golden("plan-stream.csv", &printed);
+    }
+
+    fn streamed(text: &str, replay: Option<&Arc<Replay>>) -> String {
+        let experiment = Experiment::parse("cache.toml", text).expect("an experiment");
+        let mut printed = String::new();
+        let mut print = |text: &str| {
+            printed.push_str(text);
+            Ok(())
+        };
+        stream(&experiment, &[replay.cloned()], 3000, &mut print).expect("requests");
+        printed
+    }
+
+    /// Operations with keys by their order of first use, and lengths.
+    fn requests(rows: &str) -> Vec<(String, usize, String, String)> {
+        let mut known = Vec::new();
+        let request = |row: &str| {
+            let columns: Vec<&str> = row.split(',').collect();
+            let key = columns[1].to_owned();
+            let at = known.iter().position(|one| *one == key).unwrap_or_else(|| {
+                known.push(key);
+                known.len() - 1
+            });
+            (columns[5].to_owned(), at, columns[2].to_owned(), columns[3].to_owned())
+        };
+        rows.lines().map(request).collect()
+    }
+
+    #[test]
+    fn what_is_printed_is_replayed() {
+        let rows = streamed(TEXT, None);
+        let text = "[workload]\nname = 'cache'\nstart = 'cold'\ntrace = { file = 't.csv', format = 'twitter' }\n\
+            [[variant]]\nname = 'lru'\nservice = 'rust'\ncache.limit = '2 kB'\n";
+        let mut experiment = Experiment::parse("cache.toml", text).expect("an experiment");
+        let spec = experiment.points[0].workload.replaying().expect("a trace");
+        let trace = spec.trace.clone().expect("a trace");
+        let mut parser = ReplayParser::new(&trace);
+        assert!(rows.lines().all(|row| parser.line(row.as_bytes()).expect("a row")));
+        let replay = Arc::new(parser.finish().expect("a trace"));
+        assert_eq!((replay.len(), replay.noted()), (3020, None));
+        let again = streamed(text, Some(&replay));
+        let printed = requests(&rows);
+        assert_eq!(requests(&again), printed[..3000]);
+        spec.set_found(replay.keys(), |operation| replay.count(operation), "0".repeat(64));
+        assert_golden("plan-replay.txt", &described(&experiment, &[Some(replay)]));
     }
 
     #[test]
     fn what_names_no_keys_has_no_stream() {
         let text = "[workload]\nname = 'pingpong'\n[[variant]]\nservice = 'rust'\n";
         let experiment = Experiment::parse("pong.toml", text).expect("an experiment");
-        assert_eq!(described(&experiment), "");
-        let error = stream(&experiment, 1, &mut |_| Ok(())).expect_err("no keys").to_string();
+        assert_eq!(described(&experiment, &[]), "");
+        let error = stream(&experiment, &[], 1, &mut |_| Ok(())).expect_err("no keys").to_string();
         assert!(error.contains("belongs to the workload `cache`"), "{error}");
     }
 }

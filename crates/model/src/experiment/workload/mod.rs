@@ -26,7 +26,7 @@ use crate::quantity::Bytes;
 
 pub use cache::{
     CacheMix, CacheOperation, CacheSpec, CacheStart, FbTail, KEY_MOST, LengthLaw, PopularShare, Popularity,
-    VALUE_MOST, WeightedLength,
+    REPLAY_MOST, ReplayFormat, ReplaySets, ReplaySpec, VALUE_MOST, WeightedLength,
 };
 pub use commands::{
     CommandCheck, CommandSpec, CommandsSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words,
@@ -140,6 +140,11 @@ trait Spec: Sized + Clone {
         false
     }
 
+    /// Whether what a server remembers changes with time alone, also while it is frozen.
+    fn ages(&self) -> bool {
+        false
+    }
+
     /// `None` if every variant is asked alike.
     fn for_variant(&self, _variant: &Variant) -> Option<WorkloadSpec> {
         None
@@ -167,6 +172,11 @@ trait Spec: Sized + Clone {
 
     fn data_files(&mut self) -> &mut [DataSpec] {
         &mut []
+    }
+
+    /// The specification if its requests come from a trace.
+    fn replaying(&mut self) -> Option<&mut CacheSpec> {
+        None
     }
 
     fn visit_texts(&mut self, _visitor: &mut dyn TextVisitor) {}
@@ -274,6 +284,11 @@ impl WorkloadSpec {
         each_workload!(self, spec => spec.is_stateful())
     }
 
+    /// Whether what a server remembers changes with time alone, also while it is frozen.
+    pub(super) fn ages(&self) -> bool {
+        each_workload!(self, spec => spec.ages())
+    }
+
     /// The workload that the peer of a relay runs.
     pub fn peer_workload(&self) -> Option<&'static str> {
         fn peer<S: Spec>(_spec: &S) -> Option<&'static str> {
@@ -341,6 +356,11 @@ impl WorkloadSpec {
 
     pub fn data_files(&mut self) -> &mut [DataSpec] {
         each_workload!(self, spec => spec.data_files())
+    }
+
+    /// The specification of a cache whose requests come from a trace; `None` for all others.
+    pub fn replaying(&mut self) -> Option<&mut CacheSpec> {
+        each_workload!(self, spec => spec.replaying())
     }
 
     pub fn visit_texts(&mut self, visitor: &mut dyn TextVisitor) {

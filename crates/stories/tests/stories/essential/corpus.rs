@@ -74,6 +74,7 @@ replays!(
     probe_thrift,
     proc_parsers,
     quantity,
+    replay_rows,
     resp_reply,
     run_record,
     secrets,

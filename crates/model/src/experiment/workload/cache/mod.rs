@@ -1,6 +1,7 @@
 //! The workload `cache`: values under keys, asked for by their popularity. Its keys, read and written.
 
 mod laws;
+mod replay;
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +17,10 @@ use crate::id::OperationId;
 use crate::quantity::{Nanoseconds, Ratio};
 
 pub use laws::{FbTail, KEY_MOST, LengthLaw, PopularShare, Popularity, VALUE_MOST, WeightedLength};
+pub use replay::{REPLAY_MOST, ReplayFormat, ReplaySets, ReplaySpec};
 
+/// 30 days; memcached takes more for a date.
+const TTL_MOST: u32 = 30 * 24 * 3600;
 /// The most keys: 12 bytes are kept for each.
 const KEYS_MOST: u64 = 100_000_000;
 
@@ -40,7 +44,13 @@ pub struct CacheSpec {
     pub absent: Ratio,
     /// How long after a miss its key is set, as if a backend had been asked; `None` if it is not.
     pub refill: Option<Think>,
+    /// Seconds after which a value that was set runs out; `None` if it does not.
+    #[serde(default)]
+    pub ttl: Option<u32>,
     pub start: CacheStart,
+    /// Requests come from this file, in its order; `keys` and `mix` are then what it holds, and no law is drawn from.
+    #[serde(default)]
+    pub trace: Option<ReplaySpec>,
     /// The run's seed, from which the order of popularity and the lengths follow.
     pub seed: u64,
     /// Whether the variant's cache evicts nothing, so that it may refuse a value that does not fit.
@@ -129,7 +139,9 @@ impl Default for CacheSpec {
             fresh: Ratio::new(0.0),
             absent: Ratio::new(0.0),
             refill: None,
+            ttl: None,
             start: CacheStart::Warm,
+            trace: None,
             seed: 1,
             may_be_full: false,
         }
@@ -170,6 +182,10 @@ impl CacheSpec {
         if self.mixed().is_empty() {
             return Err(("mix", "needs an operation with a weight above zero".to_owned()));
         }
+        self.check_replay()?;
+        if self.trace.is_some() {
+            return Ok(());
+        }
         let shortest = self.shortest_key();
         if let Some(length) =
             self.key.given().into_iter().find(|length| !(shortest..=KEY_MOST).contains(length))
@@ -203,10 +219,13 @@ impl Spec for CacheSpec {
     const NAME: &'static str = "cache";
 
     fn read(reader: &Reader<'_>) -> Read<Self> {
+        let replayed = replay::read(reader)?;
         let preset = reader.choice("preset", &[("etc", ())])?;
         let standard = if preset.is_some() { Self::etc() } else { Self::default() };
         let keys = reader.integer("keys", 1, KEYS_MOST)?;
         let words = CacheStart::ALL.map(|start| (start.name(), start));
+        let (trace, found) = replayed.unzip();
+        let standard = Self { mix: found.unwrap_or(standard.mix), ..standard };
         let spec = Self {
             keys: keys.map_or(standard.keys, |keys| keys as u32),
             mix: reader.table("mix")?.map_or(Ok(standard.mix), mix)?,
@@ -218,7 +237,9 @@ impl Spec for CacheSpec {
             fresh: share(reader, "fresh")?.unwrap_or(standard.fresh),
             absent: share(reader, "absent")?.unwrap_or(standard.absent),
             refill: refill(reader)?.unwrap_or(standard.refill),
+            ttl: ttl(reader)?,
             start: reader.choice("start", &words)?.unwrap_or_default(),
+            trace,
             seed: standard.seed,
             may_be_full: false,
         };
@@ -234,8 +255,23 @@ impl Spec for CacheSpec {
         for operation in self.mixed() {
             mix.insert(operation.name().into(), self.mix.weight(operation).into());
         }
+        let refill = self.refill.map_or(toml::Value::from(false), |delay| delay.to_string().into());
+        table.insert("refill".into(), refill);
+        table.insert("start".into(), self.start.name().into());
+        if let Some(seconds) = self.ttl {
+            table.insert("ttl".into(), format!("{seconds} s").into());
+        }
+        if let Some(trace) = &self.trace {
+            table.insert("trace".into(), replay::write(trace).into());
+            if trace.sha256.is_none() {
+                return;
+            }
+        }
         table.insert("keys".into(), i64::from(self.keys).into());
         table.insert("mix".into(), mix.into());
+        if self.trace.is_some() {
+            return;
+        }
         for (key, text) in [
             ("key", self.key.to_string()),
             ("value", self.value.to_string()),
@@ -249,9 +285,6 @@ impl Spec for CacheSpec {
         {
             table.insert(key.into(), share.get().into());
         }
-        let refill = self.refill.map_or(toml::Value::from(false), |delay| delay.to_string().into());
-        table.insert("refill".into(), refill);
-        table.insert("start".into(), self.start.name().into());
     }
 
     /// The operations of the mix, then the kinds of gets, whose times are recorded apart too.
@@ -271,6 +304,9 @@ impl Spec for CacheSpec {
     fn words(&self) -> String {
         let names: Vec<&str> = self.mixed().into_iter().map(CacheOperation::name).collect();
         let operations = names.join(", ");
+        if let Some(trace) = &self.trace {
+            return format!("cache {operations} of {}", trace.file);
+        }
         format!("cache {operations} of {} keys, {}, values {}", self.keys, self.popularity, self.value)
     }
 
@@ -280,6 +316,10 @@ impl Spec for CacheSpec {
 
     fn is_stateful(&self) -> bool {
         true
+    }
+
+    fn ages(&self) -> bool {
+        self.ttl.is_some()
     }
 
     fn for_variant(&self, variant: &Variant) -> Option<WorkloadSpec> {
@@ -295,11 +335,23 @@ impl Spec for CacheSpec {
         self.seed = seed;
     }
 
+    fn replaying(&mut self) -> Option<&mut CacheSpec> {
+        self.trace.is_some().then_some(self)
+    }
+
     fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
         refuse_peers(variants, Self::NAME)?;
         let carries = |protocol: Protocol| {
             protocol.is_rest() || matches!(protocol, Protocol::MEMCACHED | Protocol::RESP)
         };
+        let rest = variants.iter().find(|variant| variant.protocol.is_rest() && self.ttl.is_some());
+        if let Some(variant) = rest {
+            return Err(format!(
+                "variant `{}`: `{}` has no times to live; leave `workload.ttl` out, or use `protocol = \"memcached\"` or `\"resp\"`",
+                variant.name,
+                variant.protocol.name()
+            ));
+        }
         match variants.iter().find(|variant| !carries(variant.protocol)) {
             None => Ok(()),
             Some(variant) => Err(format!(
@@ -327,6 +379,18 @@ fn mix(reader: Reader<'_>) -> Read<CacheMix> {
     };
     reader.finish()?;
     Ok(mix)
+}
+
+/// Whole seconds, as memcached counts them.
+fn ttl(reader: &Reader<'_>) -> Read<Option<u32>> {
+    reader.value("ttl", |node| {
+        let time = node.show().parse::<Nanoseconds>().map_err(|error| error.to_string())?;
+        let (seconds, rest) = (time.as_nanos() / 1_000_000_000, time.as_nanos() % 1_000_000_000);
+        match u32::try_from(seconds) {
+            Ok(seconds @ 1..=TTL_MOST) if rest == 0 => Ok(seconds),
+            _ => Err(format!("`{}` must be whole seconds from 1 s to 30 days", node.show())),
+        }
+    })
 }
 
 /// `false`, or how long the backend takes.
@@ -392,6 +456,37 @@ mod tests {
     }
 
     #[test]
+    fn a_trace_is_stored_with_what_was_found_in_it() {
+        let text = "trace = { file = 't.csv', format = 'meta', from = 5, limit = 9, sets = 'ignore' }\nrefill = '1 ms'\nstart = 'cold'";
+        let mut experiment = experiment(text).expect("an experiment");
+        let found = experiment.points[0].workload.replaying().expect("a trace");
+        assert_eq!(found.mixed().len(), 3, "before it is read it may have any");
+        found.set_found(77, |operation| u64::from(operation == CacheOperation::Get) * 9, "ab".repeat(32));
+        assert_eq!((found.keys, found.mixed()), (77, vec![CacheOperation::Get]));
+        let again = Experiment::parse("x.toml", &experiment.to_toml()).expect("what was written");
+        assert_eq!(again.points, experiment.points);
+    }
+
+    #[test]
+    fn values_that_run_out_are_measured_one_after_another() {
+        use crate::pairing::PairingChoice;
+        let one = experiment("ttl = '10 s'").expect("an experiment");
+        assert_eq!(one.plan.pairing, PairingChoice::Sequential);
+        assert_eq!(Experiment::parse("x.toml", &one.to_toml()).expect("what was written"), one);
+        for (rest, part) in [
+            ("[plan]\npairing = 'windows'", "use `sequential`, or leave `pairing` out"),
+            ("[plan]\npairing = 'requests'", "use `sequential`, or leave `pairing` out"),
+            ("[capacity]\nobjective = 'p99 < 1 ms'", "leave `ttl` or `[capacity]` out"),
+        ] {
+            let error = experiment(&format!("ttl = '10 s'\n{rest}")).expect_err(rest);
+            assert!(error.contains(part) && !error.contains('\n'), "{rest}: {error}");
+        }
+        let text = "[workload]\nname = 'cache'\nttl = '1 s'\n[[variant]]\nservice = 'rust'\n";
+        let error = Experiment::parse("x.toml", text).expect_err("no times to live").to_string();
+        assert!(error.contains("`http1-json` has no times to live; leave `workload.ttl` out"), "{error}");
+    }
+
+    #[test]
     fn errors_say_what_is_allowed() {
         for (workload, part) in [
             ("preset = 'usr'", "allowed: `etc`"),
@@ -411,7 +506,23 @@ mod tests {
             ("refill = true", "`true` does not say how long after a miss the key is set; write `1 ms`"),
             ("refill = '1 ms'\n[load]\nthink = '1 ms'", "leave `think` out"),
             ("start = 'hot'", "allowed: `warm`, `empty`, `cold`"),
-            ("ttl = 5", "unknown key `ttl`"),
+            ("trace = {}", "`workload.trace.file` is missing; name a file of requests"),
+            ("trace = { file = 't.csv' }", "`workload.trace.format` is missing; allowed: `twitter`, `meta`"),
+            ("trace = { file = 't.csv', format = 'csv' }", "allowed: `twitter`, `meta`"),
+            ("trace = { file = 't.csv', format = 'meta', limit = 0 }", "from 1 to 20000000"),
+            ("trace = { file = 't.csv', format = 'meta', rows = 5 }", "unknown key `rows`"),
+            (
+                "popularity = 'uniform'\ntrace = { file = 't.csv', format = 'meta' }",
+                "`workload.popularity` stands beside `trace`, which has keys and sizes of its own",
+            ),
+            ("keys = 5\ntrace = { file = 't.csv', format = 'meta' }", "`workload.keys` follows from `trace`"),
+            (
+                "refill = '1 ms'\ntrace = { file = 't.csv', format = 'meta' }",
+                "write `sets = \"ignore\"` in `trace`, or leave `refill` out",
+            ),
+            ("ttl = '1500 ms'", "must be whole seconds from 1 s to 30 days"),
+            ("ttl = '0 s'", "must be whole seconds from 1 s to 30 days"),
+            ("ttl = '3000000 s'", "must be whole seconds from 1 s to 30 days"),
         ] {
             let error = experiment(workload).expect_err(workload);
             assert!(error.contains(part) && !error.contains('\n'), "{workload}: {error}");
