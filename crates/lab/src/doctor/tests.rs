@@ -79,7 +79,7 @@ fn a_healthy_host_is_fine_in_every_subject() {
     let mut sorted = subjects.clone();
     sorted.sort();
     assert_eq!(subjects, sorted);
-    assert_eq!(findings.len(), 22);
+    assert_eq!(findings.len(), 23);
     assert!(findings.iter().all(|finding| finding.level == Level::Fine && finding.remedy.is_none()));
 }
 
@@ -301,11 +301,18 @@ fn limits_are_judged() {
     expect(Subject::CongestionControl, Level::Note, |seen| {
         seen.facts.congestion_control = Some("bbr".to_owned());
     });
-    expect(Subject::Freezing, Level::Note, |seen| seen.freezing = FreezeMethod::Stop);
-    let stopped =
-        |others| move |seen: &mut Observation| (seen.freezing, seen.others) = (FreezeMethod::Stop, others);
-    expect(Subject::CleaningUp, Level::Note, stopped(Others::Named));
-    expect(Subject::CleaningUp, Level::Warning, stopped(Others::Hidden));
+    // Without a control group processes of other users are named at most, unless all may be ended.
+    let stopped = |others| {
+        let mut seen = healthy();
+        (seen.freezing, seen.others) = (FreezeMethod::Stop, others);
+        let findings = diagnose(&seen);
+        let of = |subject| findings.iter().find(|finding| finding.subject == subject).expect("a row").level;
+        assert_eq!(of(Subject::Freezing), Level::Note, "{findings:?}");
+        of(Subject::CleaningUp)
+    };
+    assert_eq!(stopped(Others::Ours), Level::Fine);
+    assert_eq!(stopped(Others::Named), Level::Note);
+    assert_eq!(stopped(Others::Hidden), Level::Warning);
     expect(Subject::Memory, Level::Warning, |seen| seen.memory_available = Some(Bytes::new(1 << 29)));
     expect(Subject::Memory, Level::Problem, |seen| seen.memory_available = Some(Bytes::new(1 << 20)));
 }
