@@ -24,7 +24,7 @@ pub fn check(data: &[u8]) {
     if let Some(stat) = ProcessStat::parse(text) {
         let zeros = |count: usize| "0 ".repeat(count);
         let line = format!(
-            "{} ({}) {} {} {} {} {}{} 0 {}{} 0",
+            "{} ({}) {} {} {} {} {}{} 0 {}{} 0 {} 0",
             stat.pid,
             stat.name,
             stat.state,
@@ -33,7 +33,8 @@ pub fn check(data: &[u8]) {
             stat.session,
             zeros(7),
             stat.cpu_ticks,
-            zeros(6),
+            zeros(4),
+            stat.threads,
             stat.start_time,
         );
         assert_eq!(ProcessStat::parse(&line), Some(stat), "{line}");
