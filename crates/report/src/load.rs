@@ -259,10 +259,26 @@ pub fn withheld(beyond: u64) -> String {
 
 /// The reason for a statistic that is absent because the generator was `late` by as much as could have moved it.
 pub fn sent_late(at_most: Nanoseconds, late: Nanoseconds) -> String {
-    format!("at most {at_most}{SENT_LATE} {late} late")
+    format!("{AT_MOST}{at_most}{SENT_LATE}{late}{LATE}")
 }
 
-const SENT_LATE: &str = ", since requests were sent";
+const AT_MOST: &str = "at most ";
+const SENT_LATE: &str = ", since requests were sent ";
+const LATE: &str = " late";
+
+/// A reason of [`sent_late`] in parts.
+struct Bounded<'r> {
+    at_most: &'r str,
+    late: &'r str,
+}
+
+impl<'r> Bounded<'r> {
+    fn read(reason: &'r str) -> Option<Self> {
+        let (at_most, late) = reason.strip_prefix(AT_MOST)?.split_once(SENT_LATE)?;
+        let late = late.strip_suffix(LATE)?;
+        Some(Self { at_most, late })
+    }
+}
 
 pub fn render(
     format: Format,
@@ -411,6 +427,12 @@ const STATISTICS: [Statistic; 6] = [
     ("max", |times| times.max),
 ];
 
+/// A statistic, or what it is at most: `≤ 935 µs`.
+fn shown(times: &Times, (name, value): Statistic) -> String {
+    let bound = || Some(format!("≤ {}", Bounded::read(times.withheld.get(name)?)?.at_most));
+    value(times).map(|time| time.to_string()).or_else(bound).unwrap_or_else(|| "–".to_owned())
+}
+
 /// The table of times. Names of operations get the columns that the figures leave free.
 fn times(summary: &LoadSummary, columns: usize) -> Table {
     let named = |most: usize, gap: usize| times_of(summary, most, gap);
@@ -432,9 +454,7 @@ fn times_of(summary: &LoadSummary, most: usize, gap: usize) -> Table {
     let heads = STATISTICS.map(|(name, _)| Cell::toned(Tone::Secondary, name));
     table.push(std::iter::once(Cell::new("")).chain(heads).collect());
     let mut push = |name: String, times: &Times| {
-        let figures = STATISTICS.map(|(_, statistic)| {
-            Cell::new(statistic(times).map_or_else(|| "–".to_owned(), |time| time.to_string()))
-        });
+        let figures = STATISTICS.map(|statistic| Cell::new(shown(times, statistic)));
         table.push(std::iter::once(Cell::new(format!("  {name}"))).chain(figures).collect());
     };
     for (name, times) in rows_of(summary) {
@@ -454,9 +474,9 @@ fn rows_of(summary: &LoadSummary) -> Vec<(String, &Times)> {
     rows
 }
 
-/// What is not shown and why: a sentence, or two where the queue grew.
+/// What is bounded or not shown, and why: a sentence each, and one where the queue grew.
 fn not_shown(summary: &LoadSummary) -> Vec<String> {
-    let (mut lines, mut parts): (Vec<String>, Vec<String>) = Default::default();
+    let (mut lines, mut bounded, mut absent): (Vec<String>, Vec<String>, Vec<String>) = Default::default();
     let messages = summary.messages.iter().map(|messages| &messages.time);
     for times in [&summary.response, &summary.service].into_iter().chain(messages) {
         if times.withheld.get("mean").is_some_and(|reason| reason == QUEUE_GREW) {
@@ -464,21 +484,28 @@ fn not_shown(summary: &LoadSummary) -> Vec<String> {
             continue;
         }
         for (statistic, reason) in &times.withheld {
-            let part = format!("{} ({})", clean(statistic), clean(reason));
+            let (parts, why) = match Bounded::read(reason) {
+                Some(Bounded { late, .. }) => (&mut bounded, late),
+                None => (&mut absent, reason.as_str()),
+            };
+            let part = format!("{} ({})", clean(statistic), clean(why));
             if !parts.contains(&part) {
                 parts.push(part);
             }
         }
     }
-    if !parts.is_empty() {
-        lines.push(format!("not shown: {}", parts.join(", ")));
+    if !bounded.is_empty() {
+        lines.push(format!("at most (≤), since requests were sent late: {}", bounded.join(", ")));
+    }
+    if !absent.is_empty() {
+        lines.push(format!("not shown: {}", absent.join(", ")));
     }
     lines
 }
 
 /// Whether the generator's lateness withholds anything.
 fn is_late(summary: &LoadSummary) -> bool {
-    summary.response.withheld.values().any(|reason| reason.contains(SENT_LATE))
+    summary.response.withheld.values().any(|reason| Bounded::read(reason).is_some())
 }
 
 fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
@@ -644,9 +671,7 @@ fn table_markdown(summary: &LoadSummary, gates: &[GateResult]) -> String {
     text.push_str(&format!("\n| --- |{}\n", " ---: |".repeat(STATISTICS.len())));
     for (name, times) in rows_of(summary) {
         let name = markdown::escape(&name);
-        let cells = STATISTICS.map(|(_, value)| {
-            format!(" {} |", value(times).map_or_else(|| "–".to_owned(), |time| time.to_string()))
-        });
+        let cells = STATISTICS.map(|statistic| format!(" {} |", shown(times, statistic)));
         text.push_str(&format!("| {name} |{}\n", cells.concat()));
     }
     for line in not_shown(summary) {

@@ -72,6 +72,7 @@ fn one_url_in_every_format() {
         ("load", support::load()),
         ("load-valid", support::load_valid()),
         ("load-overloaded", support::load_overloaded()),
+        ("load-late", support::load_late()),
     ] {
         for (format, ending) in
             [(Format::Text, "txt"), (Format::Json, "json"), (Format::Csv, "csv"), (Format::Markdown, "md")]

@@ -729,6 +729,17 @@ pub fn load_valid() -> LoadSummary {
     }
 }
 
+/// A load whose mean and p90 the generator could have moved.
+pub fn load_late() -> LoadSummary {
+    let mut summary = LoadSummary { latency: None, statuses: Vec::new(), ..load_valid() };
+    let late = [[935, 142], [3_640, 1_940]].map(|[at_most, late]| {
+        weighbridge_report::load::sent_late(Nanoseconds::from_micros(at_most), Nanoseconds::from_micros(late))
+    });
+    (summary.response.mean, summary.response.p90) = (None, None);
+    summary.response.withheld.extend(["mean", "p90"].map(str::to_owned).into_iter().zip(late));
+    summary
+}
+
 /// Compares `made` with the golden file of that name; with `UPDATE_GOLDEN` it writes the file.
 pub fn golden(name: &str, made: &str) {
     let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
