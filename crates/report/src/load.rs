@@ -428,7 +428,8 @@ const STATISTICS: [Statistic; 6] = [
 ];
 
 /// A statistic, or what it is at most: `≤ 935 µs`.
-fn shown(times: &Times, (name, value): Statistic) -> String {
+fn shown(times: &Times, statistic: Statistic) -> String {
+    let (name, value) = statistic;
     let bound = || Some(format!("≤ {}", Bounded::read(times.withheld.get(name)?)?.at_most));
     value(times).map(|time| time.to_string()).or_else(bound).unwrap_or_else(|| "–".to_owned())
 }
