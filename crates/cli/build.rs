@@ -13,7 +13,9 @@ const BUILT: [&str; 10] =
     ["target", "build", "bin", "node_modules", "venv", "runs", "jars", "__pycache__", ".bsp", ".ruff_cache"];
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository");
+    // Asked while it runs: where clones share their build output, this may have been compiled in one that is gone.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").expect("Cargo sets it");
+    let root = Path::new(&manifest).join("../..").canonicalize().expect("the repository");
     let files = tracked(&root).unwrap_or_else(|| walked(&root));
     let mut version = DefaultHasher::new();
     let mut code = String::from("const FILES: &[Shipped] = &[\n");
