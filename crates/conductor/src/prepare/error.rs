@@ -85,6 +85,10 @@ impl PrepareError {
     /// Whether the experiment is wrong on every host: it names a service that is in no catalogue.
     pub fn is_mistake(&self) -> bool {
         let unknown = |error: &NameError| matches!(*error.source, CatalogError::Unknown { .. });
-        matches!(self, Self::Name(error) if unknown(error))
+        match self {
+            Self::Name(error) => unknown(error),
+            Self::Shape(error) => error.is_mistake(),
+            _ => false,
+        }
     }
 }

@@ -50,14 +50,17 @@ impl Replays {
     ) -> Result<Option<ReplayedFile>, ReplayFileError> {
         let Some(trace) = spec.trace.clone() else { return Ok(None) };
         let known = self.0.iter().find(|(known, _)| *known == trace).map(|(_, read)| read.clone());
-        let read = match known {
-            Some(read) => read,
-            None => read(&trace, folder)?,
+        let found = match known {
+            Some(found) => found,
+            None => {
+                let found = read(&trace, folder)?;
+                self.0.push((trace, found.clone()));
+                found
+            }
         };
-        let requests = &read.requests;
-        spec.set_found(requests.keys(), |operation| requests.count(operation), read.sha256.clone());
-        self.0.push((trace, read.clone()));
-        Ok(Some(read))
+        let requests = &found.requests;
+        spec.set_found(requests.keys(), |operation| requests.count(operation), found.sha256.clone());
+        Ok(Some(found))
     }
 }
 
@@ -151,8 +154,12 @@ impl<R: BufRead> Read for ZstdFrames<R> {
                 return Ok(0);
             }
             let opened = StreamingDecoder::new(source);
-            self.frame =
-                Some(opened.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?);
+            self.frame = Some(opened.map_err(|error| {
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("not packed by zstd, or damaged ({error})"),
+                )
+            })?);
         }
     }
 }

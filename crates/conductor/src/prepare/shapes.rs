@@ -74,6 +74,13 @@ pub struct Shape {
     replay: Option<Arc<Replay>>,
 }
 
+impl ShapeError {
+    /// Whether a trace that is there says what no trace may say.
+    pub(crate) const fn is_mistake(&self) -> bool {
+        matches!(self, Self::Trace(_) | Self::Replay(ReplayFileError::Trace(_)))
+    }
+}
+
 /// Where a window of open load lies in its flow, and the thread's part of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slice {

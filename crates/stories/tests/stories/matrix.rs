@@ -128,7 +128,7 @@ fn every_shape(stack: &Stack<'_>) {
     for Shape { name, flags, requests } in shapes() {
         let figures = load(stack, name, &[&stack.single, &flags], requests);
         if name == "churn in closed load" {
-            // Each of 14 is opened when the one before has served seven.
+            // The first, and 14 more: each is opened when the one before has served seven.
             assert_eq!((&figures["connects"], &figures["churn"]), (&15.into(), &7.into()), "{figures}");
         }
     }

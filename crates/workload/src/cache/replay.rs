@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use weighbridge_model::experiment::{
     CacheOperation, KEY_MOST, ReplayFormat, ReplaySets, ReplaySpec, VALUE_MOST, suggestion,
 };
-use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::quantity::{Nanoseconds, grouped};
 use weighbridge_model::trace::{Trace, TraceError};
 
 use super::draw::{mixed, unit};
@@ -159,8 +159,9 @@ impl Replay {
     pub fn described(&self) -> String {
         let counts = CacheOperation::ALL.map(|operation| (self.count(operation), operation.name()));
         let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-        let counts: Vec<String> = counts.map(|(count, name)| format!("{count} {name}")).collect();
-        format!("{} requests for {} keys: {}", self.len(), self.keys(), counts.join(", "))
+        let counts: Vec<String> = counts.map(|(count, name)| format!("{} {name}", grouped(count))).collect();
+        let (requests, keys) = (grouped(self.len()), grouped(u64::from(self.keys())));
+        format!("{requests} requests for {keys} keys: {}", counts.join(", "))
     }
 
     /// What is not sent as the file has it; `None` if everything is.
@@ -169,21 +170,21 @@ impl Replay {
         let mut text = String::new();
         let mut add = |count: u64, what: &str| {
             if count > 0 {
-                let _ = write!(text, "{}{count} {what}", if text.is_empty() { "" } else { "; " });
+                let _ = write!(text, "{}{what}: {}", if text.is_empty() { "" } else { "; " }, grouped(count));
             }
         };
         for (name, count) in left_out {
             add(*count, &format!("`{name}` left out"));
         }
         add(*resized, "rows with another size of value than their key's first, which it keeps");
-        add(*long_values, &format!("values cut to {VALUE_MOST} B"));
+        add(*long_values, &format!("values cut to {} B", grouped(u64::from(VALUE_MOST))));
         add(*long_names, &format!("keys cut to {KEY_MOST} B"));
         let shortest = self.shortest_name();
         let short = self.keys.iter().filter(|key| u32::from(key.name) < shortest).count() as u64;
         add(short, &format!("keys lengthened to {shortest} B, so that each has a name of its own"));
         add(
             self.keys.iter().filter(|key| key.value == 0).count() as u64,
-            "keys with empty values: no row tells a size above zero",
+            "keys with empty values, since no row tells a size above zero",
         );
         (!text.is_empty()).then_some(text)
     }
@@ -378,8 +379,8 @@ fn twitter(text: &str) -> Result<TraceRow<'_>, String> {
     let (time, rest) = text.split_once(',').ok_or_else(wrong)?;
     let mut back = rest.rsplitn(6, ',');
     let mut next = || back.next().ok_or_else(wrong);
-    let [_ttl, operation, _client, value, name, key] = [next()?, next()?, next()?, next()?, next()?, next()?];
-    number("the time to live", _ttl, 0, u64::MAX)?;
+    let [ttl, operation, _client, value, name, key] = [next()?, next()?, next()?, next()?, next()?, next()?];
+    number("the time to live", ttl, 0, u64::MAX)?;
     Ok(TraceRow { time: Some(time), key, name: Some(name), value, operation, count: None })
 }
 
@@ -468,7 +469,7 @@ mod tests {
         let noted = replay.noted().expect("notes");
         assert_eq!(
             noted,
-            "1 `incr` left out; 1 rows with another size of value than their key's first, which it keeps"
+            "`incr` left out: 1; rows with another size of value than their key's first, which it keeps: 1"
         );
         let times = replay.times("t.csv").expect("times");
         let seconds: Vec<u64> = times.times().iter().map(|time| time.as_nanos() / SECOND).collect();
@@ -495,7 +496,7 @@ mod tests {
         let text = "key,op,size,op_count\n1,GET,5,4\n2,SET,9,1\n3,DELETE,0,1\n4,GET,0,1\n";
         let replay = parsed(&spec, text).expect("a trace");
         assert_eq!(replay.described(), "3 requests for 2 keys: 2 get, 1 delete");
-        assert!(replay.noted().expect("notes").starts_with("1 `set` left out"));
+        assert!(replay.noted().expect("notes").starts_with("`set` left out: 1"));
         spec.from = 100;
         assert!(parsed(&spec, text).expect_err("nothing left").contains("lower `from`"));
     }
@@ -542,8 +543,8 @@ mod tests {
         );
         assert_eq!(
             replay.noted().expect("notes"),
-            "1 values cut to 1000000 B; 1 keys cut to 250 B; 1 keys lengthened to 2 B, so that each has a name of its own; \
-             1 keys with empty values: no row tells a size above zero"
+            "values cut to 1,000,000 B: 1; keys cut to 250 B: 1; keys lengthened to 2 B, so that each has a name of its own: 1; \
+             keys with empty values, since no row tells a size above zero: 1"
         );
     }
 }

@@ -9,6 +9,7 @@ use anyhow::bail;
 use weighbridge_model::experiment::{CacheOperation, EvictionPolicy, Experiment, Flow, LoadSpec, Variant};
 use weighbridge_model::id::PointId;
 use weighbridge_model::plan::Plan;
+use weighbridge_model::quantity::grouped;
 use weighbridge_workload::{
     CacheForecast, ExpectedHits, Replay, StreamedRequest, cache_forecast, cache_stream,
 };
@@ -34,7 +35,8 @@ pub(super) fn described(experiment: &Experiment, replays: &Replays) -> String {
         if experiment.points.len() > 1 {
             let _ = writeln!(text, "cache    {workload}");
         }
-        let (keys, names, values) = (forecast.keys(), forecast.key_bytes(), forecast.value_bytes());
+        let (names, values) = (forecast.key_bytes(), forecast.value_bytes());
+        let keys = grouped(forecast.keys());
         let _ =
             writeln!(text, "keys     {keys}, with {names} of names and {values} of values, the working set");
         for variant in &experiment.variants {
@@ -52,7 +54,9 @@ fn expected(variant: &Variant, forecast: &CacheForecast) -> String {
     match forecast.expect(policy, limit) {
         None => format!("hits     {name}: no formula for {at}\n"),
         Some(ExpectedHits { hit_rate, held, simulated: Some(requests), .. }) => format!(
-            "hits     {name}: {hit_rate} of all gets expected by {at}, which holds {held} keys after {requests} requests of the trace (simulated)\n"
+            "hits     {name}: {hit_rate} of all gets expected by {at}, which holds {} keys after {} requests of the trace (simulated)\n",
+            grouped(held),
+            grouped(requests)
         ),
         Some(found) if found.is_all => {
             format!(
@@ -62,7 +66,8 @@ fn expected(variant: &Variant, forecast: &CacheForecast) -> String {
         }
         Some(found) => format!(
             "hits     {name}: {} of all gets expected by {at}, which holds {} keys (Che's approximation)\n",
-            found.hit_rate, found.held
+            found.hit_rate,
+            grouped(found.held)
         ),
     }
 }

@@ -12,7 +12,7 @@ use weighbridge_probe::hostile::{Authority, Case, Hostile, Protocol, cases, serv
 use weighbridge_probe::{LoopbackHost, Stop};
 
 use super::wire::{Split, Wire};
-use super::{Counts, End, Server, Trial, end, load};
+use super::{Counts, End, Server, TIMEOUT, Trial, end, load};
 
 /// The framing in which a case is asked; those over TLS are opaque to a relay.
 fn wire_of(case: &Case) -> Option<Wire> {
@@ -86,6 +86,7 @@ fn every_account_of_a_misbehaving_server_agrees_with_a_relays() {
             connections: 2,
             in_flight: 2,
             keep_alive: KeepAlive::Reuse,
+            timeout: TIMEOUT,
             acts: Vec::new(),
             end: End::Count(6),
         };

@@ -71,6 +71,24 @@ fn services_are_asked_for_their_version_while_they_run() {
 }
 
 #[test]
+fn a_trace_that_is_wrong_is_a_mistake_and_one_that_is_not_there_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "[workload]\nname = 'cache'\ntrace = { file = 't.csv', format = 'twitter' }\n\
+        [[variant]]\nservice = 'redis'\nprotocol = 'resp'\n";
+    fs::write(folder.path().join("x.toml"), text).expect("a file");
+    let absent = weigh(folder.path(), &["plan", "x.toml"]);
+    assert_eq!(absent.status.code(), Some(0), "the plan does not need it");
+    assert!(text_of(&absent.stderr).contains("name a file of requests, relative to the experiment's folder"));
+    fs::write(folder.path().join("t.csv"), "0,a,1,1,0,get,0\n1,2\n").expect("a file");
+    for verb in ["plan", "run"] {
+        let refused = weigh(folder.path(), &[verb, "x.toml"]);
+        let error = text_of(&refused.stderr);
+        assert_eq!((refused.status.code(), error.lines().count()), (Some(2), 1), "{verb}: {error}");
+        assert!(error.contains("t.csv:2: `1,2` does not have seven columns: time, key"), "{verb}: {error}");
+    }
+}
+
+#[test]
 fn a_run_is_judged_again_beside_what_it_stored() {
     use crate::support::{World, measuring, probe, restate};
     measuring(|| {

@@ -6,7 +6,7 @@ use toml::Table;
 use super::{CacheMix, CacheOperation, CacheSpec, mix};
 use crate::experiment::node::{Read, Reader};
 
-/// The most requests of a trace: 16 bytes are kept for each.
+/// The most requests of a trace: 12 bytes are kept for each.
 pub const REPLAY_MOST: u64 = 20_000_000;
 
 /// Keys of the workload that a trace has in their place.
