@@ -126,8 +126,8 @@ pub struct WindowReport {
     pub figures: WindowFigures,
     /// Set if the loop itself aborted the window (`figures.end` is then `Aborted`).
     pub trouble: Option<Trouble>,
-    /// Requests that were in flight when the window was stopped from outside; they are errors of kind `reset`, and not
-    /// the server's.
+    /// Requests that were in flight when the window was stopped from outside, or for another variant's trouble; they are
+    /// errors of kind `reset`, and not the server's.
     pub given_up: u64,
     /// What peers said about failed replies.
     pub failures: Failures,
@@ -484,7 +484,7 @@ impl<'a, 'p> LoopState<'a, 'p> {
             };
             if trouble.is_some() || options.stop.load(Ordering::Relaxed) {
                 self.window.abort(now);
-                self.account.give_up(pool, trouble.is_none(), now);
+                self.account.give_up(pool, trouble.is_some(), now);
                 self.settle(pool);
                 return Ok((WindowEnd::Aborted, trouble));
             }

@@ -107,11 +107,11 @@ impl<'a> Account<'a> {
         last
     }
 
-    /// The loop ends before the window: what is in flight fails, since no reply to it will be read. Call
-    /// [`settle`](Self::settle) afterwards.
-    pub fn give_up(&mut self, pool: &mut Pool, is_asked: bool, now: Timestamp) {
+    /// The loop ends before the window: what is in flight fails, since no reply to it will be read. It is the peer's
+    /// failure where the window ends for `is_own` trouble. Call [`settle`](Self::settle) afterwards.
+    pub fn give_up(&mut self, pool: &mut Pool, is_own: bool, now: Timestamp) {
         pool.abandon(ErrorKind::Reset, now);
-        if is_asked {
+        if !is_own {
             let requests = pool.finished.iter().filter(|finished| finished.reason == Reason::Load);
             self.given_up += requests.count() as u64;
         }

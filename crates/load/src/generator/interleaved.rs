@@ -170,7 +170,8 @@ impl LoopState<'_> {
             if trouble.is_some() || options.stop.load(Ordering::Relaxed) {
                 self.interleave.abort(now);
                 for (at, pool) in pools.iter_mut().enumerate() {
-                    self.accounts[at].give_up(pool, trouble.is_none(), now);
+                    let is_own = trouble.as_ref().is_some_and(|(troubled, _)| *troubled == at);
+                    self.accounts[at].give_up(pool, is_own, now);
                     self.settle(at, pool);
                 }
                 return Ok(Over { end: WindowEnd::Aborted, trouble });

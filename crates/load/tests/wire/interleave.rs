@@ -343,7 +343,11 @@ fn a_peer_that_dies_ends_the_window_for_all_and_is_named() {
     let good = |samples: &[RequestRecord]| samples.iter().filter(|s| s.outcome == Outcome::Ok).count();
     assert_eq!(good(&samples[1]), 10);
     assert!(good(&samples[0]) > 10, "the other was answered on");
-    assert_eq!(good(&samples[0]), samples[0].len(), "and without an error");
+    let (errors, given_up) = (&reports[0].figures.errors, reports[0].given_up);
+    assert_eq!((errors.reset, errors.total()), (given_up, given_up), "in flight at the end");
+    assert!(given_up <= 2, "as many as slots: {given_up}");
+    assert_eq!(good(&samples[0]) as u64 + given_up, samples[0].len() as u64);
+    assert_eq!(reports[1].given_up, 0, "its own failures are not excused");
 }
 
 #[test]
