@@ -38,9 +38,13 @@ fn resume_run(
     let logs = folder.join("logs");
     if let Some(strange) = strange(&logs) {
         let what = strange.display();
-        return Err(refused(format!("`{what}` is neither a regular file nor a folder; remove it")));
+        return Err(refused(format!(
+            "`{what}` is neither a regular file nor a folder, and must be removed first"
+        )));
     }
     hide_in_logs(&logs, secrets);
+    // Damage is told before anything else is wrong with the run, built or removed.
+    let done: Vec<TrialRecord> = writer.folder().load_blocks()?.into_iter().flatten().collect();
     let text = writer.folder().experiment()?;
     if text.contains("<redacted sha256:") {
         return Err(refused("its experiment holds values that were not stored".to_owned()));
@@ -51,8 +55,6 @@ fn resume_run(
     let PlanFile::Measured(plan) = writer.folder().plan()? else {
         return Err(refused("it was imported, not measured".to_owned()));
     };
-    // Before anything is built or removed.
-    let done: Vec<TrialRecord> = writer.folder().load_blocks()?.into_iter().flatten().collect();
     let options = stored_options(&plan, options);
     let variants = experiment.variants.len();
     let mut prepared = prepare(Checked::for_resume(experiment, &options)?, &options, sink)?;
