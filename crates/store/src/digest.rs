@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 use weighbridge_model::hex;
 
 use crate::digests::sha256_hex;
-use crate::durable::{entries, read_file};
+use crate::durable::read_file;
 use crate::error::ReadError;
-use crate::folder::RunFolder;
-use crate::{BLOCKS, ENVIRONMENT, EXPERIMENT, IMPORTED, PLAN, RUN};
+use crate::folder::{RunFolder, marker_name};
+use crate::{ENVIRONMENT, EXPERIMENT, IMPORTED, PLAN, RUN};
 
 impl RunFolder {
     /// The SHA-256, in hexadecimal, of the output of `sha256sum` for the files of the record, by name:
@@ -18,12 +18,8 @@ impl RunFolder {
     pub fn digest(&self) -> Result<String, ReadError> {
         let mut names: BTreeSet<String> =
             [RUN, EXPERIMENT, ENVIRONMENT, PLAN].into_iter().map(str::to_owned).collect();
-        let blocks = self.path().join(BLOCKS);
-        if blocks.is_dir() {
-            let files = entries(&blocks)?.into_iter().map(|(name, _)| name);
-            names.extend(files.filter(|name| name.ends_with(".json")).map(|name| format!("{BLOCKS}/{name}")));
-        }
-        names.extend(self.path().join(IMPORTED).exists().then(|| IMPORTED.to_owned()));
+        names.extend(self.markers()?.into_iter().map(|(_, marker)| marker_name(marker.block)));
+        names.extend(self.environment()?.imported.map(|_| IMPORTED.to_owned()));
         let mut whole = Sha256::new();
         for name in names {
             let hash = sha256_hex(&read_file(&self.path().join(&name))?);

@@ -55,6 +55,10 @@ impl Digests {
         self.files.keys().map(String::as_str)
     }
 
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
     /// Whether a file has one of its digests; a file that has none is whatever it is.
     pub(crate) fn fits(&self, name: &str, bytes: &[u8]) -> bool {
         self.files.get(name).is_none_or(|known| {

@@ -101,18 +101,44 @@ impl Durable {
 ///
 /// Errors: also if it is anything but a regular file.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    open_regular_as(path, OpenOptions::new().read(true))
+}
+
+/// As [`open_regular`], in another way, also to write it: a link would have something else overwritten.
+pub(crate) fn open_regular_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let file = options.custom_flags(flags.bits() as i32).open(path);
     let file = file.map_err(|error| match error.raw_os_error() {
-        Some(code) if code == Errno::LOOP.raw_os_error() => {
-            io::Error::new(ErrorKind::InvalidInput, "it is a link, and none is followed")
-        }
+        Some(code) if code == Errno::LOOP.raw_os_error() => no_link(),
+        // What a pipe without a reader and a socket answer.
+        Some(code) if code == Errno::NXIO.raw_os_error() => not_regular(),
         _ => error,
     })?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(not_regular());
     }
     Ok(file)
+}
+
+fn no_link() -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, "it is a link, and none is followed")
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, "it is no regular file")
+}
+
+/// Whether anything has this name, be it a link to nowhere.
+pub(crate) fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Refuses a link where there should be a folder of a run.
+pub(crate) fn refuse_link(path: &Path) -> Result<(), ReadError> {
+    match path.symlink_metadata() {
+        Ok(facts) if facts.is_symlink() => Err(ReadError::Io { path: path.to_owned(), source: no_link() }),
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {

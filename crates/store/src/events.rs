@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge_model::event::TimedEvent;
 
-use crate::durable::{Durable, open_regular, read_file};
+use crate::durable::{Durable, open_regular, open_regular_as, read_file, read_regular};
 use crate::error::{Problem, ReadError, WriteError};
 
 #[derive(Debug)]
@@ -22,9 +22,8 @@ impl EventLog {
     /// Opens or creates the log and cuts off an incomplete last line.
     pub(crate) fn open(path: PathBuf, durable: &Durable) -> Result<Self, WriteError> {
         let open = || -> std::io::Result<(File, u64)> {
-            let file = OpenOptions::new().append(true).create(true).open(&path)?;
-            let whole = whole_lines(&std::fs::read(&path)?).len() as u64;
-            // Only if a line is torn, because a device such as `/dev/full` cannot be cut.
+            let file = open_regular_as(&path, OpenOptions::new().append(true).create(true))?;
+            let whole = whole_lines(&read_regular(&path)?).len() as u64;
             if file.metadata()?.len() > whole {
                 file.set_len(whole)?;
             }

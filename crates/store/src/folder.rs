@@ -11,13 +11,13 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{self, Detail, Summary};
 
 use crate::digests::Digests;
-use crate::durable::{Durable, entries, read_file, read_regular};
+use crate::durable::{Durable, entries, is_there, read_file, read_regular, refuse_link};
 use crate::error::{NextStep, Problem, ReadError, WriteError};
 use crate::schema::{parse, parse_named, parse_versioned};
 use crate::utc::UtcTime;
 use crate::{
-    BLOCKS, DETAIL, DIGESTS, ENVIRONMENT, EVENTS, EXPERIMENT, LOCK, PLAN, RECORD_SCHEMA_VERSION, RUN,
-    SUMMARY, TRIALS,
+    BLOCKS, DETAIL, DIGESTS, ENVIRONMENT, EVENTS, EXPERIMENT, IMPORTED, LOCK, PLAN, RECORD_SCHEMA_VERSION,
+    RUN, SUMMARY, TRIALS,
 };
 use crate::{events, trial};
 
@@ -32,7 +32,17 @@ pub struct RunFolder {
     name: String,
     started: UtcTime,
     has_digests: bool,
+    /// Whether each file of the record must have a digest: not of a run of before there were any that was gone on with.
+    all_have_digests: bool,
     is_verified: bool,
+}
+
+/// A run of a folder of runs.
+#[derive(Debug)]
+pub struct ListedRun {
+    pub path: PathBuf,
+    /// An error if [`RunFolder::open`] refuses it.
+    pub run: Result<RunFolder, ReadError>,
 }
 
 /// `run.json`.
@@ -81,12 +91,15 @@ impl RunFolder {
         })?;
         let wire: WireRun = parse_versioned(&manifest, &bytes, RECORD_SCHEMA_VERSION)?;
         // Either alone may have been changed.
-        let has_digests = wire.digests || path.join(DIGESTS).exists();
+        let has_digests = wire.digests || is_there(&path.join(DIGESTS));
+        refuse_link(&path.join(BLOCKS))?;
+        refuse_link(&path.join(TRIALS))?;
         Ok(Self {
             path,
             name: wire.name,
             started: UtcTime::from_unix_ns(wire.started_unix_ns),
             has_digests,
+            all_have_digests: wire.digests,
             is_verified: true,
         })
     }
@@ -97,21 +110,31 @@ impl RunFolder {
         Self { is_verified: false, ..self }
     }
 
-    /// The runs in `out_dir`, newest first; empty if the folder does not exist. Folders that are not runs,
-    /// and runs that [`RunFolder::open`] refuses, are skipped.
+    /// The runs in `out_dir`, newest first; empty if the folder does not exist. Runs that [`RunFolder::open`] refuses are
+    /// left out.
     pub fn list(out_dir: impl AsRef<Path>) -> Result<Vec<Self>, ReadError> {
-        let mut runs: Vec<Self> =
-            entries(out_dir.as_ref())?.into_iter().filter_map(|(_, path)| Self::open(path).ok()).collect();
-        // Of runs with the same start, the one with a suffix is later, since the plain name was taken.
-        runs.sort_by_cached_key(|run| {
-            std::cmp::Reverse((run.started, run.path.as_os_str().len(), run.path.clone()))
-        });
+        Ok(Self::list_all(out_dir)?.into_iter().filter_map(|listed| listed.run.ok()).collect())
+    }
+
+    /// The runs in `out_dir`, also those that cannot be opened, newest first; empty if the folder does not exist. Links are
+    /// not followed, and folders without files of a run are none.
+    pub fn list_all(out_dir: impl AsRef<Path>) -> Result<Vec<ListedRun>, ReadError> {
+        let is_run = |path: &Path| {
+            path.symlink_metadata().is_ok_and(|facts| facts.is_dir())
+                && [RUN, DIGESTS].iter().any(|name| is_there(&path.join(name)))
+        };
+        let found = entries(out_dir.as_ref())?.into_iter();
+        let found = found.filter(|(name, path)| !name.starts_with('.') && is_run(path));
+        let mut runs: Vec<_> = found.map(|(_, path)| ListedRun { run: Self::open(&path), path }).collect();
+        runs.sort_by_cached_key(|listed| std::cmp::Reverse(listed.age()));
         Ok(runs)
     }
 
     /// The newest run in `out_dir`.
+    ///
+    /// Errors: also if the newest is one that [`RunFolder::open`] refuses.
     pub fn latest(out_dir: impl AsRef<Path>) -> Result<Option<Self>, ReadError> {
-        Ok(Self::list(out_dir)?.into_iter().next())
+        Self::list_all(out_dir)?.into_iter().next().map(|listed| listed.run).transpose()
     }
 
     pub fn path(&self) -> &Path {
@@ -129,12 +152,7 @@ impl RunFolder {
 
     /// `experiment.toml`: the experiment with every default filled in.
     pub fn experiment(&self) -> Result<String, ReadError> {
-        let path = self.path.join(EXPERIMENT);
-        String::from_utf8(self.read(EXPERIMENT)?).map_err(|error| {
-            let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = 1 + whole.iter().filter(|byte| **byte == b'\n').count() as u64;
-            Problem::on_line(line, "bytes that are not UTF-8").at(&path)
-        })
+        self.text(EXPERIMENT)
     }
 
     /// `environment.json`: the host and the services.
@@ -172,16 +190,26 @@ impl RunFolder {
         Ok(self.markers()?.into_iter().map(|(_, marker)| marker.block).collect())
     }
 
+    /// The rows of an imported run; `None` of one that was measured.
+    pub fn imported_rows(&self) -> Result<Option<String>, ReadError> {
+        if self.environment()?.imported.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(self.text(IMPORTED)?))
+    }
+
     /// The trials of all complete blocks, by ascending block, in the order in which they were written. Trials
     /// of an incomplete block are ignored.
     pub fn load_blocks(&self) -> Result<Vec<Vec<TrialRecord>>, ReadError> {
         self.check_listed()?;
-        self.markers()?.iter().map(|(path, marker)| self.load_block(path, marker)).collect()
+        let markers = self.markers()?;
+        self.check_all_noted(&markers)?;
+        markers.iter().map(|(path, marker)| self.load_block(path, marker)).collect()
     }
 
     /// Whether the run has ended: it has a summary, right or wrong.
     pub fn has_ended(&self) -> bool {
-        self.path.join(SUMMARY).symlink_metadata().is_ok()
+        is_there(&self.path.join(SUMMARY))
     }
 
     /// `summary.json`, after all files on which it rests were compared with their digests; an error if the run has not
@@ -205,18 +233,24 @@ impl RunFolder {
         self.json(DETAIL)
     }
 
-    /// Writes a derived file such as `report.html` in one step.
+    /// Writes a derived file such as `report.html` or `charts/forest.svg` in one step.
     ///
-    /// Errors: `name` is not a plain file name, or belongs to the record.
+    /// Errors: `name` is not a plain file name, if need be in a plain folder, or belongs to the record.
     pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, WriteError> {
         const RECORD: [&str; 11] =
             [RUN, EXPERIMENT, ENVIRONMENT, PLAN, EVENTS, TRIALS, BLOCKS, SUMMARY, DETAIL, DIGESTS, LOCK];
-        let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
-        if !plain || RECORD.contains(&name) {
+        let is_plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['/', '\0']);
+        let folder = name.split_once('/').map(|(folder, _)| folder);
+        let file = name.split_once('/').map_or(name, |(_, file)| file);
+        if !is_plain(file) || !folder.is_none_or(is_plain) || RECORD.contains(&folder.unwrap_or(file)) {
             return Err(WriteError::DerivedName { name: name.to_owned() });
         }
-        let path = self.path.join(name);
-        Durable::new(NextStep::Repeat).write_file(&path, bytes)?;
+        let (path, durable) = (self.path.join(name), Durable::new(NextStep::Repeat));
+        if let Some(folder) = folder.map(|folder| self.path.join(folder)) {
+            refuse_link(&folder)?;
+            durable.make_folder(&folder)?;
+        }
+        durable.write_file(&path, bytes)?;
         Ok(path)
     }
 
@@ -237,7 +271,9 @@ impl RunFolder {
     /// Numbered folders in `trials/`, with their paths.
     pub(crate) fn trial_folders(&self) -> Result<Vec<(String, PathBuf)>, ReadError> {
         let mut folders = entries(&self.path.join(TRIALS))?;
-        folders.retain(|(name, path)| is_number(name) && path.is_dir());
+        folders.retain(|(name, path)| {
+            is_number(name) && path.symlink_metadata().is_ok_and(|facts| facts.is_dir())
+        });
         Ok(folders)
     }
 
@@ -252,6 +288,15 @@ impl RunFolder {
             Err(Problem::somewhere(what).at(path))
         };
         marker.trials.iter().map(load).collect()
+    }
+
+    fn text(&self, name: &str) -> Result<String, ReadError> {
+        let path = self.path.join(name);
+        String::from_utf8(self.read(name)?).map_err(|error| {
+            let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + whole.iter().filter(|byte| **byte == b'\n').count() as u64;
+            Problem::on_line(line, "bytes that are not UTF-8").at(&path)
+        })
     }
 
     fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, ReadError> {
@@ -271,7 +316,12 @@ impl RunFolder {
         // The writer may have replaced both in between.
         for _ in 0..2 {
             let bytes = read_file(&path)?;
-            if Digests::read(&self.path)?.fits(name, &bytes) {
+            let digests = Digests::read(&self.path)?;
+            if self.all_have_digests && !digests.has(name) {
+                let what = format!("it has no digest of `{name}`");
+                return Err(Problem::somewhere(what).at(self.path.join(DIGESTS)));
+            }
+            if digests.fits(name, &bytes) {
                 return Ok(bytes);
             }
         }
@@ -280,7 +330,9 @@ impl RunFolder {
 
     fn check_evidence(&self) -> Result<(), ReadError> {
         self.check_listed()?;
-        for (_, marker) in self.markers()? {
+        let markers = self.markers()?;
+        self.check_all_noted(&markers)?;
+        for (_, marker) in markers {
             for listed in &marker.trials {
                 trial::verify(&self.path.join(TRIALS).join(&listed.folder), &listed.sha256)?;
             }
@@ -290,11 +342,46 @@ impl RunFolder {
 
     /// Compares all files that have a digest with it.
     fn check_listed(&self) -> Result<(), ReadError> {
-        if self.is_verified && self.has_digests {
-            let digests = Digests::read(&self.path)?;
-            digests.names().try_for_each(|name| self.read(name).map(drop))?;
+        if !self.is_verified || !self.has_digests {
+            return Ok(());
+        }
+        let digests = Digests::read(&self.path)?;
+        // The digests are written first: a kill in between leaves none of what is written last.
+        let is_due = |name: &&str| {
+            self.has_ended() || ![SUMMARY, DETAIL].contains(name) || is_there(&self.path.join(name))
+        };
+        digests.names().filter(is_due).try_for_each(|name| self.read(name).map(drop))
+    }
+
+    /// Refuses a block that was added to a run that had ended, and a gap between the blocks of one that had not.
+    fn check_all_noted(&self, markers: &[(PathBuf, WireBlock)]) -> Result<(), ReadError> {
+        if !self.is_verified || !self.has_digests {
+            return Ok(());
+        }
+        let digests = Digests::read(&self.path)?;
+        let has_ended = self.has_ended();
+        for ((path, marker), place) in markers.iter().zip(0..) {
+            if has_ended && !digests.has(&marker_name(marker.block)) {
+                return Err(Problem::somewhere("it was added after the run").at(path));
+            }
+            if !has_ended && marker.block != place {
+                return Err(ReadError::Missing { path: self.path.join(marker_name(place)) });
+            }
         }
         Ok(())
+    }
+}
+
+impl ListedRun {
+    /// What orders runs by age. Of one that cannot be opened the folder's name tells when it was started, to the second.
+    fn age(&self) -> (String, u64, usize, PathBuf) {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let (stamp, started) = match &self.run {
+            Ok(run) => (run.started.stamp(), run.started.unix_ns()),
+            Err(_) => (name.chars().take("20261121-212204".len()).collect(), 0),
+        };
+        // Of runs with the same start, the one with a suffix is later, since the plain name was taken.
+        (stamp, started, self.path.as_os_str().len(), self.path.clone())
     }
 }
 
@@ -317,6 +404,11 @@ pub fn slug(text: &str) -> String {
 /// The name of a trial's folder or, with `.json`, of a block's marker.
 pub(crate) fn numbered(number: u32) -> String {
     format!("{number:03}")
+}
+
+/// The path of a block's marker in the run folder.
+pub(crate) fn marker_name(block: u32) -> String {
+    format!("{BLOCKS}/{}.json", numbered(block))
 }
 
 fn is_number(name: &str) -> bool {

@@ -85,7 +85,7 @@ mod writer;
 pub use calibrations::Calibrations;
 pub use error::{NextStep, ReadError, WriteError};
 pub use events::{EventFollower, NewEvents};
-pub use folder::{RunFolder, slug};
+pub use folder::{ListedRun, RunFolder, slug};
 pub use utc::UtcTime;
 pub use writer::{Participant, RunWriter};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::durable::Durable;
+use crate::durable::{Durable, open_regular_as};
 use crate::error::WriteError;
 
 /// Name of the lock's file. It is never removed: otherwise two writers could each lock a file of that name.
@@ -24,12 +24,8 @@ impl Lock {
     pub(crate) fn take(folder: &Path, durable: &Durable) -> Result<Self, WriteError> {
         let path = folder.join(LOCK);
         let failed = |error| durable.error(&path, error);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
+        let mut options = OpenOptions::new();
+        let mut file = open_regular_as(&path, options.read(true).write(true).create(true).truncate(false))
             .map_err(failed)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}

@@ -11,7 +11,7 @@ use weighbridge_model::record::{RoleMemory, ServiceFacts, TrialRecord, Void};
 
 use crate::counts::{read_counts, write_counts};
 use crate::digests::sha256_hex;
-use crate::durable::read_file;
+use crate::durable::{read_file, refuse_link};
 use crate::error::{Problem, ReadError};
 use crate::histograms::{Series, read_histograms, write_histograms};
 use crate::samples::{read_samples, write_samples};
@@ -154,6 +154,7 @@ pub(crate) fn encode(
 
 /// Reads the trial in `folder`; its `trial.json` must have the hash `sha256`.
 pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError> {
+    refuse_link(folder)?;
     let json = Stored::load(folder, TRIAL_FILE, sha256)?;
     let wire: WireTrial = parse_versioned(&json.path, &json.bytes, RECORD_SCHEMA_VERSION)?;
     json.check_unaltered()?;
@@ -218,6 +219,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
 
 /// Checks the digests of all files of a trial, without reading what they hold.
 pub(crate) fn verify(folder: &Path, sha256: &str) -> Result<(), ReadError> {
+    refuse_link(folder)?;
     let json = Stored::load(folder, TRIAL_FILE, sha256)?;
     json.check_unaltered()?;
     let wire: WireTrial = parse_versioned(&json.path, &json.bytes, RECORD_SCHEMA_VERSION)?;

@@ -14,10 +14,10 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
 use crate::digests::{Digests, sha256_hex};
-use crate::durable::{Durable, read_file, sync_folder};
+use crate::durable::{Durable, is_there, read_file, sync_folder};
 use crate::error::{NextStep, ReadError, WriteError};
 use crate::events::EventLog;
-use crate::folder::{RunFolder, WireBlock, WireBlockTrial, WireRun, numbered, slug};
+use crate::folder::{RunFolder, WireBlock, WireBlockTrial, WireRun, marker_name, numbered, slug};
 use crate::lock::Lock;
 use crate::redact::redact_json;
 use crate::schema::{check_readable, pretty};
@@ -143,7 +143,7 @@ impl RunWriter {
             digests.note(&marker_name(marker.block), &read_file(&path)?, None);
         }
         let rows = self.folder.path().join(IMPORTED);
-        if rows.exists() {
+        if is_there(&rows) {
             digests.note(IMPORTED, &read_file(&rows)?, None);
         }
         self.write_under(digests, SUMMARY, &json)
@@ -251,7 +251,7 @@ impl RunWriter {
 
     fn write_under(&self, mut digests: Digests, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
         let path = self.folder.path().join(name);
-        let now = path.exists().then(|| read_file(&path)).transpose()?;
+        let now = is_there(&path).then(|| read_file(&path)).transpose()?;
         digests.note(name, bytes, now.as_deref());
         self.durable.write_file(&self.folder.path().join(DIGESTS), &digests.to_json()?)?;
         self.durable.write_file(&path, bytes)
@@ -294,10 +294,6 @@ fn encode_block<'a>(
         Ok(Encoded { participant, batch: record.batch, files, sha256 })
     };
     trials.iter().map(encode).collect()
-}
-
-fn marker_name(block: u32) -> String {
-    format!("{BLOCKS}/{}.json", numbered(block))
 }
 
 /// Creates a folder of that name, with the first free suffix if it exists.

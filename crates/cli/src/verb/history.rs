@@ -1,28 +1,30 @@
 //! `weigh history`: the runs in a folder, newest first.
 
+use std::path::PathBuf;
+
 use anyhow::bail;
 use serde_json::json;
 use weighbridge_model::estimate::Validity;
 use weighbridge_model::summary::Summary;
 use weighbridge_report::text::{clean, hanging, hanging_whole};
 use weighbridge_report::{Format, Style, Tone, headline_sentences};
-use weighbridge_store::{ReadError, RunFolder};
+use weighbridge_store::{ListedRun, ReadError, RunFolder, UtcTime};
 
 use crate::args::History;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
 pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
-    let runs = RunFolder::list(arguments.folder.path())?;
-    let rows: Vec<HistoryRow<'_>> = runs.iter().map(HistoryRow::read).collect();
+    let runs = RunFolder::list_all(arguments.folder.path())?;
+    let rows: Vec<HistoryRow> = runs.into_iter().map(HistoryRow::read).collect();
     let text = match arguments.format {
         Format::Json => {
-            let row = |HistoryRow { run, ended }: &HistoryRow<'_>| {
+            let row = |HistoryRow { path, started, ended }: &HistoryRow| {
                 let summary = ended.as_ref().and_then(|ended| ended.as_ref().ok());
                 let damage = ended.as_ref().and_then(|ended| ended.as_ref().err());
                 json!({
-                    "run": run.path(),
-                    "started": run.started().rfc3339(),
+                    "run": path,
+                    "started": started.map(UtcTime::rfc3339),
                     "title": summary.map(|s| &s.title),
                     "ended": ended.is_some(),
                     "damage": damage.map(ToString::to_string),
@@ -47,21 +49,29 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-struct HistoryRow<'a> {
-    run: &'a RunFolder,
-    /// Its summary, if it has ended.
+struct HistoryRow {
+    path: PathBuf,
+    /// `None` if the run cannot be opened.
+    started: Option<UtcTime>,
+    /// Its summary, if it has ended, or what is wrong with it.
     ended: Option<Result<Summary, ReadError>>,
 }
 
-impl<'a> HistoryRow<'a> {
-    fn read(run: &'a RunFolder) -> Self {
-        Self { run, ended: run.has_ended().then(|| run.summary()) }
+impl HistoryRow {
+    fn read(ListedRun { path, run }: ListedRun) -> Self {
+        match run {
+            Ok(run) => {
+                let ended = run.has_ended().then(|| run.summary());
+                Self { path, started: Some(run.started()), ended }
+            }
+            Err(error) => Self { path, started: None, ended: Some(Err(error)) },
+        }
     }
 }
 
 /// A run with its headlines, how to resume it, or what is wrong with it.
-fn entry(row: &HistoryRow<'_>, style: Style, columns: usize) -> String {
-    let path = clean(&row.run.path().display().to_string());
+fn entry(row: &HistoryRow, style: Style, columns: usize) -> String {
+    let path = clean(&row.path.display().to_string());
     let said = |tone: Tone, text: &str| {
         format!("{path}\n{}\n", paint_lines(style, tone, &hanging_whole("  ", text, columns)))
     };
@@ -99,7 +109,7 @@ fn paint_lines(style: Style, tone: Tone, text: &str) -> String {
 mod tests {
     use super::*;
     use crate::golden::assert_golden;
-    use weighbridge_store::{RunWriter, UtcTime};
+    use weighbridge_store::RunWriter;
 
     #[test]
     fn a_list_of_runs_is_printed_as_the_golden_file_has_it() {
@@ -117,10 +127,10 @@ mod tests {
                 run.write_summary(&serde_json::from_str(text).expect("a summary")).expect("there is room");
             }
         }
-        let runs = RunFolder::list(home.path()).expect("they are there");
+        let runs = || RunFolder::list_all(home.path()).expect("they are there").into_iter();
         let printed = |style, columns: usize| {
             let name = home.path().display().to_string();
-            let entries = runs.iter().map(|run| entry(&HistoryRow::read(run), style, columns));
+            let entries = runs().map(|run| entry(&HistoryRow::read(run), style, columns));
             entries.collect::<String>().replace(&name, "runs")
         };
         let wide = printed(Style::Plain, 1_000);

@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 
 /// The file with the imported rows, in the run's folder.
-pub const ROWS: &str = "imported.csv";
+const ROWS: &str = "imported.csv";
 
 /// Reads all files before it writes anything.
 pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
@@ -176,11 +176,10 @@ pub struct Rows {
 /// The rows of a run: those that were imported, or its samples as ppbench would have written them. A row cannot say that it
 /// is void: such requests are counted instead.
 pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Rows> {
-    let path = folder.path().join(ROWS);
-    if path.exists() {
-        let (name, text) = read_text(&path, "import it again")?;
+    if let Some(text) = folder.imported_rows()? {
+        let name = folder.path().join(ROWS);
         let table = ppbench::read(&text);
-        let rows = table.with_context(|| format!("`{name}` is damaged; import it again"))?.rows;
+        let rows = table.with_context(|| format!("`{}` is damaged; import it again", name.display()))?.rows;
         return Ok(Rows { rows, left_out: Vec::new() });
     }
     let (summary, experiment) =

@@ -67,7 +67,7 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
             note_lacking(&svg, printer);
         }
         let path = output.path(drawing, &all, format);
-        output.write(&path, &bytes(&svg, format, arguments.scale)?, printer)?;
+        output.write(path, &bytes(&svg, format, arguments.scale)?, printer)?;
     }
     if left > 0 {
         printer.note(format_args!(
@@ -310,6 +310,8 @@ enum ChartOutput {
     Stdout,
     File(PathBuf),
     Folder(PathBuf),
+    /// The folder of charts of the run.
+    Run(RunFolder),
 }
 
 impl ChartOutput {
@@ -319,7 +321,7 @@ impl ChartOutput {
             Ok(Self::Folder(path))
         };
         match &arguments.output {
-            None => folder(run.path().join(FOLDER)),
+            None => Ok(Self::Run(run.clone())),
             Some(path) if path == Path::new("-") && chosen.len() == 1 => Ok(Self::Stdout),
             Some(path) if path == Path::new("-") => {
                 bail!(
@@ -348,21 +350,29 @@ impl ChartOutput {
         match self {
             Self::Stdout => PathBuf::from("-"),
             Self::File(path) => path.clone(),
-            Self::Folder(folder) => {
+            Self::Folder(_) | Self::Run(_) => {
                 let several = all.iter().filter(|other| other.kind == drawing.kind).count() > 1;
                 let values =
                     drawing.point.values().filter(|_| several).map(|value| format!("-{}", file_name(value)));
-                folder.join(format!("{}{}.{ending}", drawing.kind, values.collect::<String>()))
+                let name = format!("{}{}.{ending}", drawing.kind, values.collect::<String>());
+                match self {
+                    Self::Folder(folder) => folder.join(name),
+                    _ => Path::new(FOLDER).join(name),
+                }
             }
         }
     }
 
-    fn write(&self, path: &Path, bytes: &[u8], printer: &Printer) -> anyhow::Result<()> {
-        if let Self::Stdout = self {
-            return printer.bytes(bytes);
-        }
-        let written = std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));
-        written.with_context(|| format!("could not write `{}`", path.display()))?;
+    fn write(&self, path: PathBuf, bytes: &[u8], printer: &Printer) -> anyhow::Result<()> {
+        let path = match self {
+            Self::Stdout => return printer.bytes(bytes),
+            Self::Run(run) => run.write_derived(&path.to_string_lossy(), bytes)?,
+            Self::File(_) | Self::Folder(_) => {
+                let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(bytes));
+                written.with_context(|| format!("could not write `{}`", path.display()))?;
+                path
+            }
+        };
         printer.note(format_args!("wrote `{}`", path.display()));
         Ok(())
     }

@@ -10,7 +10,7 @@ use weighbridge_model::summary::Summary;
 use weighbridge_model::tags::EXPERIMENT;
 use weighbridge_store::RunFolder;
 
-use super::import::{self, ROWS};
+use super::import;
 use crate::args::Plot;
 
 /// A variant with its tags and its name.
@@ -28,7 +28,7 @@ pub struct Tags {
 
 /// The tags of a run, and its variants' names by the naming file, if there is one.
 pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> anyhow::Result<Tags> {
-    let is_imported = folder.path().join(ROWS).exists();
+    let is_imported = folder.environment()?.imported.is_some();
     let mut seen = BTreeSet::new();
     let names = summary.variants.iter().map(|variant| variant.name.as_str());
     let series = |name: &str| Series {

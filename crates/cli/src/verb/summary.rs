@@ -12,7 +12,7 @@ use weighbridge_model::ppbench::{Naming, Tagged};
 use weighbridge_report::{Format, overview as shown};
 use weighbridge_store::RunFolder;
 
-use super::import::{self, ROWS};
+use super::import;
 use super::support::{Destination, open_run, summary_of};
 use crate::args::Summary;
 use crate::exit::Exit;
@@ -76,7 +76,7 @@ fn template(
 
 fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<OverviewRow>> {
     let summary = summary_of(folder)?;
-    if !folder.path().join(ROWS).exists() {
+    if folder.environment()?.imported.is_none() {
         return Ok(overview(folder)?);
     }
     let rows = import::rows_of(folder)?.rows;

@@ -1,6 +1,7 @@
 //! Resumes an interrupted run, provided that nothing on which its blocks depend has changed.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use weighbridge_model::event::TimedEvent;
 use weighbridge_model::experiment::Experiment;
@@ -33,8 +34,17 @@ fn resume_run(
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Finished, RunError> {
     let mut writer = RunWriter::resume(folder)?;
-    hide_in_logs(&folder.join("logs"), secrets);
     let refused = |why: String| RunError::NotResumable { run: folder.display().to_string(), why };
+    let logs = folder.join("logs");
+    if let Some(strange) = strange(&logs) {
+        let what = strange.display();
+        return Err(refused(format!(
+            "`{what}` is neither a regular file nor a folder, and must be removed first"
+        )));
+    }
+    hide_in_logs(&logs, secrets);
+    // Damage is told before anything else is wrong with the run, built or removed.
+    let done: Vec<TrialRecord> = writer.folder().load_blocks()?.into_iter().flatten().collect();
     let text = writer.folder().experiment()?;
     if text.contains("<redacted sha256:") {
         return Err(refused("its experiment holds values that were not stored".to_owned()));
@@ -59,9 +69,17 @@ fn resume_run(
         return Err(refused(why));
     }
     writer.discard_incomplete()?;
-    let done: Vec<TrialRecord> = writer.folder().load_blocks()?.into_iter().flatten().collect();
     let started = writer.folder().started();
     measure(&prepared, &options, RunFiles { writer: &mut writer, started, facts }, done, sink)
+}
+
+/// What of the logs is a link, a pipe or a device: output that is appended to it would go elsewhere, or wait for ever.
+fn strange(path: &Path) -> Option<PathBuf> {
+    let kind = path.symlink_metadata().ok()?.file_type();
+    if kind.is_dir() {
+        return fs::read_dir(path).ok()?.flatten().find_map(|entry| strange(&entry.path()));
+    }
+    (!kind.is_file()).then(|| path.to_owned())
 }
 
 fn stored_options(plan: &RunPlan, options: &Options) -> Options {

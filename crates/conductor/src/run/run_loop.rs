@@ -499,8 +499,9 @@ impl RunLoop<'_> {
             &self.trials,
             facts,
         );
-        self.writer.write_summary(&summary)?;
+        // The summary last: by it a run has ended.
         self.writer.write_detail(&detail)?;
+        self.writer.write_summary(&summary)?;
         let folder = self.writer.folder().path().display().to_string();
         self.emit(Event::RunEnded { folder })?;
         Ok((summary, detail))

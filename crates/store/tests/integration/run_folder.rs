@@ -193,12 +193,131 @@ fn derived_files_stay_beside_the_record() {
     let run = RunFolder::open(&path).unwrap();
     let written = run.write_derived("report.html", b"<html>").unwrap();
     assert_eq!(fs::read(written).unwrap(), b"<html>");
-    for name in
-        ["", "run.json", "trials", "blocks", "lock", "summary.json", "../x", "a/b", "/tmp/x", ".", "..", ".x"]
-    {
+    let chart = run.write_derived("charts/forest.svg", b"<svg>").unwrap();
+    assert_eq!(fs::read(chart).unwrap(), b"<svg>");
+    for name in [
+        "",
+        "run.json",
+        "trials",
+        "trials/b",
+        "blocks",
+        "lock",
+        "summary.json",
+        "../x",
+        "a/b/c",
+        "a/",
+        "a/.b",
+        "/tmp/x",
+        ".",
+        "..",
+        ".x",
+    ] {
         let error = run.write_derived(name, b"x").unwrap_err();
         assert!(matches!(error, WriteError::DerivedName { .. }), "{name}: {error}");
     }
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), path.join("linked")).unwrap();
+    let error = run.write_derived("linked/x", b"x").unwrap_err().to_string();
+    assert!(error.contains("linked` cannot be read: it is a link"), "{error}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_was_added_to_a_run_that_had_ended_is_refused() {
+    let (_out, path) = ended();
+    // A block of another run of the same experiment.
+    let (_other, other) = two_blocks();
+    let mut more = RunWriter::resume(&other).unwrap();
+    more.write_block(&participants(), &block(2)).unwrap();
+    let listed = fs::read_to_string(other.join("blocks/002.json")).unwrap();
+    let folder = serde_json::from_str::<serde_json::Value>(&listed).unwrap();
+    for trial in folder["trials"].as_array().unwrap() {
+        let folder = Path::new("trials").join(trial["folder"].as_str().unwrap());
+        fs::create_dir(path.join(&folder)).unwrap();
+        for name in names(&other.join(&folder)) {
+            fs::copy(other.join(&folder).join(&name), path.join(&folder).join(&name)).unwrap();
+        }
+    }
+    fs::write(path.join("blocks/002.json"), listed).unwrap();
+    let run = RunFolder::open(&path).unwrap();
+    for error in [run.summary().map(drop).unwrap_err(), run.load_blocks().map(drop).unwrap_err()] {
+        assert!(error.to_string().contains("blocks/002.json`: it was added after the run"), "{error}");
+    }
+}
+
+#[test]
+fn a_block_missing_from_the_middle_of_a_run_that_had_not_ended_is_named() {
+    let (_out, path) = two_blocks();
+    fs::remove_file(path.join("blocks/000.json")).unwrap();
+    let error = RunFolder::open(&path).unwrap().load_blocks().map(drop).unwrap_err().to_string();
+    assert!(error.contains("blocks/000.json` is missing"), "{error}");
+}
+
+#[test]
+fn a_kill_before_the_first_summary_leaves_a_run_that_goes_on() {
+    let (_out, path) = ended();
+    for name in ["summary.json", "detail.json"] {
+        fs::remove_file(path.join(name)).unwrap();
+    }
+    assert_eq!(RunFolder::open(&path).unwrap().load_blocks().unwrap().len(), 2);
+    RunWriter::resume(&path).unwrap().write_summary(&summary()).unwrap();
+    assert!(
+        RunFolder::open(&path).unwrap().load_blocks().is_err(),
+        "by its summary it has ended, and lacks its detail"
+    );
+}
+
+#[test]
+fn no_link_is_followed_to_a_run_or_within_one() {
+    let (out, path) = ended();
+    let elsewhere = tempfile::tempdir().unwrap();
+    for part in ["trials", "blocks", "trials/001"] {
+        let (here, there) = (path.join(part), elsewhere.path().join("part"));
+        fs::rename(&here, &there).unwrap();
+        std::os::unix::fs::symlink(&there, &here).unwrap();
+        let error = RunFolder::open(&path).and_then(|run| run.summary()).map(drop).unwrap_err().to_string();
+        assert!(error.contains(&format!("{part}` cannot be read: it is a link")), "{error}");
+        fs::remove_file(&here).unwrap();
+        fs::rename(&there, &here).unwrap();
+    }
+    std::os::unix::fs::symlink(&path, out.path().join("link")).unwrap();
+    assert_eq!(RunFolder::list(out.path()).unwrap().len(), 1);
+}
+
+#[test]
+fn a_writer_overwrites_nothing_that_a_link_leads_to_and_waits_for_no_pipe() {
+    let (out, path) = two_blocks();
+    let precious = out.path().join("precious");
+    fs::write(&precious, "precious").unwrap();
+    for name in ["lock", "events.jsonl"] {
+        let kept = fs::read(path.join(name)).unwrap();
+        fs::remove_file(path.join(name)).unwrap();
+        std::os::unix::fs::symlink(&precious, path.join(name)).unwrap();
+        let error = RunWriter::resume(&path).map(drop).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("it is a link"), "{error}");
+        fs::remove_file(path.join(name)).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, path.join(name), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .unwrap();
+        let error = RunWriter::resume(&path).map(drop).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("no regular file"), "{error}");
+        fs::remove_file(path.join(name)).unwrap();
+        fs::write(path.join(name), kept).unwrap();
+    }
+    assert_eq!(fs::read_to_string(precious).unwrap(), "precious");
+}
+
+#[test]
+fn the_newest_run_is_named_where_it_cannot_be_opened() {
+    let out = tempfile::tempdir().unwrap();
+    for second in 0..2 {
+        let started = UtcTime::from_unix_ns(STARTED.unix_ns() + second * 1_000_000_000);
+        RunWriter::create(out.path(), "run", started).unwrap();
+    }
+    let newest = RunFolder::latest(out.path()).unwrap().unwrap().path().to_owned();
+    fs::remove_file(newest.join("run.json")).unwrap();
+    let error = RunFolder::latest(out.path()).map(drop).unwrap_err().to_string();
+    assert!(error.contains(newest.to_str().unwrap()), "{error}");
+    assert_eq!(RunFolder::list_all(out.path()).unwrap().len(), 2);
 }
 
 #[test]

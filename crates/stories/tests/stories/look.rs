@@ -17,20 +17,20 @@ use crate::support::server::{GOOD, Server};
 use crate::support::{Weigh, World, eventually, measuring};
 
 /// A `weigh serve` of the world's `runs`.
-struct Served<'a> {
+pub struct Served<'a> {
     weigh: Weigh<'a>,
     address: String,
 }
 
 /// A whole reply.
-struct Reply {
-    status: u16,
+pub struct Reply {
+    pub status: u16,
     head: String,
-    body: String,
+    pub body: String,
 }
 
 impl<'a> Served<'a> {
-    fn start(world: &'a World) -> Self {
+    pub fn start(world: &'a World) -> Self {
         fs::create_dir_all(world.path("runs")).unwrap();
         let weigh = world.weigh(&["serve", "--out", "runs", "--port", "0"]).start();
         eventually("it prints its address", || weigh.stdout().ends_with('\n'));
@@ -50,7 +50,7 @@ impl<'a> Served<'a> {
         stream
     }
 
-    fn get(&self, path: &str) -> Reply {
+    pub fn get(&self, path: &str) -> Reply {
         let mut reply = Vec::new();
         self.send(path, "").read_to_end(&mut reply).expect("it answers");
         let reply = String::from_utf8(reply).expect("text");
@@ -60,13 +60,13 @@ impl<'a> Served<'a> {
     }
 
     #[track_caller]
-    fn page(&self, path: &str) -> String {
+    pub fn page(&self, path: &str) -> String {
         let reply = self.get(path);
         assert_eq!(reply.status, 200, "{path}: {}", reply.body);
         reply.body
     }
 
-    fn end(self) {
+    pub fn end(self) {
         self.weigh.end_by("INT").assert_code(0);
     }
 }

@@ -24,6 +24,7 @@ mod capacity;
 mod cleanup;
 mod clock;
 mod commands;
+mod damage;
 mod duet;
 mod essential;
 mod failures;

@@ -4,9 +4,9 @@
 //! so that no name leads out of the folder.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::compare::across::compare_runs;
@@ -25,8 +25,6 @@ use crate::verb::support::{Stored, calibrations};
 
 /// The file that makes a folder a run.
 const MANIFEST: &str = "run.json";
-/// The file that exists once a run has ended.
-const SUMMARY: &str = "summary.json";
 /// Depth of folders within a run: `trials/000/`.
 const DEPTH: u32 = 3;
 
@@ -35,8 +33,17 @@ pub struct Runs {
     root: PathBuf,
     /// The folder, as the user named it.
     place: String,
-    /// Rows of runs that have ended, by folder, with length and modification time of their summary.
-    rows: Mutex<HashMap<String, (u64, SystemTime, RunRow)>>,
+    /// Rows of runs that have ended, by folder, with the marks of the files from which they were made.
+    rows: Mutex<HashMap<String, (Vec<FileMark>, RunRow)>>,
+}
+
+/// Changes whenever a file does.
+#[derive(Debug, PartialEq, Eq)]
+struct FileMark {
+    path: PathBuf,
+    length: u64,
+    /// Seconds and nanoseconds at which the file was last changed in any way.
+    changed: [i64; 2],
 }
 
 /// Why something cannot be shown.
@@ -95,7 +102,7 @@ impl Runs {
         if name.is_empty() || name.starts_with('.') || !is_folder || path.parent() != Some(&*self.root) {
             return Err(Wrong::Missing);
         }
-        without_links(&path, DEPTH)?;
+        without_links(&path, DEPTH, &mut Vec::new())?;
         match RunFolder::open(&path) {
             Err(ReadError::NotARun { .. }) => Err(Wrong::Missing),
             opened => Ok(opened?),
@@ -104,17 +111,10 @@ impl Runs {
 
     /// All runs, newest first; unreadable ones last.
     fn rows(&self) -> anyhow::Result<Vec<RunRow>> {
-        let entries = std::fs::read_dir(&self.root)
+        let listed = RunFolder::list_all(&self.root)
             .with_context(|| format!("could not list `{}`; make it readable", self.place))?;
-        let mut rows = Vec::new();
-        for entry in entries.filter_map(Result::ok) {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let is_run =
-                entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.path().join(MANIFEST).exists();
-            if is_run && !name.starts_with('.') {
-                rows.push(self.row(&name));
-            }
-        }
+        let names = listed.iter().filter_map(|listed| listed.path.file_name()?.to_str());
+        let mut rows: Vec<RunRow> = names.map(|name| self.row(name)).collect();
         rows.sort_by(|a, b| (&b.started, &b.folder).cmp(&(&a.started, &a.folder)));
         Ok(rows)
     }
@@ -148,13 +148,16 @@ impl Runs {
         }
     }
 
-    /// The row of a run that has ended; read again only if its summary has changed.
+    /// The row of a run that has ended; read again only if any file of it has changed.
     fn ended(&self, name: &str, folder: &RunFolder) -> anyhow::Result<Option<RunRow>> {
-        let Ok(metadata) = folder.path().join(SUMMARY).metadata() else { return Ok(None) };
-        let (length, changed) = (metadata.len(), metadata.modified()?);
+        if !folder.has_ended() {
+            return Ok(None);
+        }
+        let mut marks = Vec::new();
+        without_links(folder.path(), DEPTH, &mut marks)?;
         let rows = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known_length, known, row)) = rows().get(name)
-            && (*known_length, *known) == (length, changed)
+        if let Some((known, row)) = rows().get(name)
+            && *known == marks
         {
             return Ok(Some(row.clone()));
         }
@@ -166,7 +169,7 @@ impl Runs {
             state: RunState::Ended(summary.validity),
             headlines: headline_sentences(&summary),
         };
-        rows().insert(name.to_owned(), (length, changed, row.clone()));
+        rows().insert(name.to_owned(), (marks, row.clone()));
         Ok(Some(row))
     }
 
@@ -250,11 +253,13 @@ fn unended(folder: &RunFolder) -> RunState {
     if folder.writer().is_some() { RunState::Running } else { RunState::Stopped }
 }
 
-/// Refuses a run that contains a link, since its target may be anywhere.
-fn without_links(folder: &Path, depth: u32) -> anyhow::Result<()> {
+/// Refuses a run that contains a link, since its target may be anywhere; collects the marks of its files.
+fn without_links(folder: &Path, depth: u32, marks: &mut Vec<FileMark>) -> anyhow::Result<()> {
     let unreadable = || format!("`{}` cannot be listed; make it readable and try again", folder.display());
-    for entry in std::fs::read_dir(folder).with_context(unreadable)? {
-        let entry = entry.with_context(unreadable)?;
+    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+    let mut entries = entries.with_context(unreadable)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
         let kind = entry.file_type().with_context(unreadable)?;
         if kind.is_symlink() {
             bail!(
@@ -263,7 +268,11 @@ fn without_links(folder: &Path, depth: u32) -> anyhow::Result<()> {
             );
         }
         if kind.is_dir() && depth > 1 {
-            without_links(&entry.path(), depth - 1)?;
+            without_links(&entry.path(), depth - 1, marks)?;
+        } else if let Ok(facts) = entry.metadata() {
+            // A file of a run that goes on may be gone by now.
+            let changed = [facts.ctime(), facts.ctime_nsec()];
+            marks.push(FileMark { path: entry.path(), length: facts.len(), changed });
         }
     }
     Ok(())

@@ -1,0 +1,445 @@
+//! Stories of run folders that were damaged after the run: twelve kinds of run, and in each of them files changed, cut,
+//! removed, replaced and added. Whatever reads a run refuses it and names the file, or says what it says of the run as it
+//! was; nothing hangs, and no link, pipe or device is opened.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use weighbridge_model::record::TrialRecord;
+use weighbridge_model::summary::{Detail, Summary};
+use weighbridge_store::{ReadError, RunFolder};
+
+use crate::look::Served;
+use crate::servers::{memcached, redis};
+use crate::support::{Ended, WEIGH, World, probe};
+
+/// Changes of each kind of run that the readers of the store are tried with, and those that every verb is.
+const CHANGES: usize = 220;
+const SHOWN: usize = 12;
+
+const PLAN: &str = "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"1 s\"\n";
+
+/// Runs of every kind, by their names, in one folder. They are measured once.
+static RUNS: LazyLock<PathBuf> = LazyLock::new(|| {
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("damaged_runs");
+    let _ = fs::remove_dir_all(&kept);
+    fs::create_dir(&kept).expect("a folder");
+    let null = probe("a", "null");
+    let two = [null.clone(), probe("b", "delay 50us")];
+    let three = [null.clone(), two[1].clone(), probe("c", "delay 90us")];
+    let dies = format!("name = \"b\"\ncommand = [\"timeout\", \"0.7\", \"{WEIGH}\", \"probe\", \"null\"]");
+    let queues = [probe("a", "delay exponential:mean=400us"), probe("b", "delay exponential:mean=800us")];
+    let sizes = "[workload]\nname = \"pingpong\"\nsizes = { min = \"4 B\", max = \"20 kB\", number = 40 }\n";
+    let windows = format!("{PLAN}window = \"5 ms\"\n");
+    for (kind, tables, variants) in [
+        ("gates", format!("{windows}[gates]\nfail_if = [\"response p50 > +1 %\"]\n"), &two[..]),
+        ("requests", format!("{PLAN}pairing = \"requests\"\n"), &two),
+        ("sequential", format!("[load]\nkernel_timestamps = true\n{PLAN}pairing = \"sequential\"\n"), &two),
+        ("matrix", format!("{windows}[matrix]\n\"workload.size\" = [\"64 B\", \"4 kB\"]\n"), &two),
+        ("sizes", format!("{sizes}{PLAN}"), &two),
+        ("capacity", format!("[capacity]\nobjective = \"mean < 4 ms\"\n{PLAN}"), &queues),
+        ("batches", format!("{windows}together = 2\n"), &three),
+        ("died", windows.clone(), &[null.clone(), dies]),
+    ] {
+        keep(&kept, kind, |world| measured(world, &tables, variants));
+    }
+    keep(&kept, "commands", of_commands);
+    keep(&kept, "cache", of_caches);
+    keep(&kept, "imported", imported);
+    keep(&kept, "interrupted", |world| {
+        world.experiment_with(&windows, &two.each_ref().map(String::as_str));
+        let mut weigh = world.run(&[]).start();
+        weigh.until_event("block-ended", 1);
+        weigh.end_by("KILL");
+    });
+    kept
+});
+
+/// Makes a run in a world of its own, and keeps it.
+fn keep(kept: &Path, kind: &str, make: impl FnOnce(&World)) {
+    let world = World::idle();
+    make(&world);
+    copy(&world.run_folder(), &kept.join(kind));
+}
+
+fn measured(world: &World, tables: &str, variants: &[String]) {
+    world.experiment_with(tables, &variants.iter().map(String::as_str).collect::<Vec<_>>());
+    // Figures need not be good, and a gate may fail.
+    let ended = world.run(&[]).end();
+    assert!(matches!(ended.code, Some(0 | 1 | 3)), "{ended}");
+}
+
+fn of_commands(world: &World) {
+    let (redis, cached) = (redis(&[]), memcached());
+    let variants = [
+        format!("name = \"redis\"\nurl = \"redis://{}\"", redis.address),
+        format!("name = \"memcached\"\nurl = \"memcached://{}\"", cached.address),
+    ];
+    let workload = "[workload]\nname = \"commands\"\n[[workload.command]]\ncommand = \"get k\"\n";
+    measured(world, &format!("{workload}{PLAN}"), &variants);
+}
+
+fn of_caches(world: &World) {
+    let cache = |name: &str, protocol: &str, command: &str| {
+        format!("name = \"{name}\"\nprotocol = \"{protocol}\"\ncommand = \"{command}\"")
+    };
+    let variants = [
+        cache("memcached", "memcached", "memcached -u root -l 127.0.0.1 -U 0 -t 1 -p {port}"),
+        cache("redis", "resp", "redis-server --bind 127.0.0.1 --port {port} --save ''"),
+    ];
+    let mix = "mix = { get = 6, set = 2, delete = 1, head = 1 }";
+    measured(
+        world,
+        &format!("[workload]\nname = \"cache\"\nkeys = 300\nvalue = \"fb_value\"\n{mix}\n{PLAN}"),
+        &variants,
+    );
+}
+
+fn imported(world: &World) {
+    let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/ppbench_csv/good.csv");
+    let ended = world.weigh(&["import", "ppbench", log.to_str().expect("UTF-8"), "--out", "runs"]).end();
+    ended.assert_code(0);
+}
+
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("-r").args([from, to]).status().expect("`cp` is there");
+    assert!(status.success(), "{} to {}", from.display(), to.display());
+}
+
+fn kinds() -> Vec<String> {
+    let names = fs::read_dir(&*RUNS).expect("runs").flatten().map(|entry| entry.file_name());
+    names.map(|name| name.into_string().expect("UTF-8")).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Numbers from a seed: xorshift.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end.max(1) as u64) as usize
+    }
+}
+
+/// What happens to one file of a run.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Bit(usize),
+    /// Only so many bytes are left.
+    Cut(usize),
+    /// So many bytes are gone, in the middle.
+    Hole(usize),
+    Removed,
+    Folder,
+    Pipe,
+    Device,
+    /// A link to the same bytes elsewhere.
+    Link,
+}
+
+/// A run in which one file is changed, until it is dropped.
+struct Damaged {
+    place: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Damaged {
+    fn new(run: &Path, file: &Path, change: Change) -> Self {
+        let place = run.join(file);
+        let bytes = fs::read(&place).expect("a file");
+        fs::remove_file(&place).expect("it goes");
+        match change {
+            Change::Bit(at) => {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << (at % 7);
+                fs::write(&place, changed).expect("a file");
+            }
+            Change::Cut(end) => fs::write(&place, &bytes[..end]).expect("a file"),
+            Change::Hole(at) => {
+                let rest = (at + 16).min(bytes.len());
+                fs::write(&place, [&bytes[..at], &bytes[rest..]].concat()).expect("a file");
+            }
+            Change::Removed => {}
+            Change::Folder => fs::create_dir(&place).expect("a folder"),
+            Change::Pipe => assert!(Command::new("mkfifo").arg(&place).status().expect("mkfifo").success()),
+            Change::Device => symlink("/dev/zero", &place).expect("a link"),
+            Change::Link => {
+                let elsewhere = run.parent().expect("a folder").with_extension("elsewhere");
+                fs::write(&elsewhere, &bytes).expect("a file");
+                symlink(elsewhere, &place).expect("a link");
+            }
+        }
+        Self { place, bytes }
+    }
+}
+
+impl Drop for Damaged {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.place);
+        let _ = fs::remove_file(&self.place);
+        fs::write(&self.place, &self.bytes).expect("it is put back");
+    }
+}
+
+/// Files of a run, by their paths in it.
+fn files(run: &Path, within: &Path, found: &mut Vec<PathBuf>) {
+    let mut names: Vec<_> = fs::read_dir(run.join(within)).expect("a folder").flatten().collect();
+    names.sort_by_key(fs::DirEntry::file_name);
+    for entry in names {
+        let path = within.join(entry.file_name());
+        if entry.path().is_dir() {
+            files(run, &path, found);
+        } else if entry.metadata().is_ok_and(|facts| facts.len() > 0) {
+            found.push(path);
+        }
+    }
+}
+
+/// So many changes, of every file and each sort of change in turn.
+fn changes(run: &Path, count: usize) -> Vec<(PathBuf, Change)> {
+    let mut all = Vec::new();
+    files(run, Path::new(""), &mut all);
+    let mut random = Random(26);
+    let mut change = |number: usize| {
+        let file = all[(number + number / all.len()) % all.len()].clone();
+        let at = random.below(fs::metadata(run.join(&file)).expect("a file").len() as usize);
+        let change = match random.below(16) {
+            0 => Change::Removed,
+            1 => Change::Folder,
+            2 => Change::Pipe,
+            3 => Change::Device,
+            4 => Change::Link,
+            5 | 6 => Change::Cut(at),
+            7 => Change::Hole(at),
+            _ => Change::Bit(at),
+        };
+        (file, change)
+    };
+    (0..count).map(&mut change).collect()
+}
+
+/// Everything that the verbs read of a run.
+#[derive(Debug, PartialEq)]
+struct Read {
+    /// Of a run that has ended.
+    results: Option<(Summary, Detail)>,
+    texts: [String; 3],
+    trials: Vec<Vec<TrialRecord>>,
+}
+
+fn read(run: &Path) -> Result<Read, ReadError> {
+    let run = RunFolder::open(run)?;
+    let results = run.has_ended().then(|| Ok::<_, ReadError>((run.summary()?, run.detail()?))).transpose()?;
+    let texts = [run.experiment()?, format!("{:?}", run.plan()?), format!("{:?}", run.environment()?)];
+    Ok(Read { results, texts, trials: run.load_blocks()? })
+}
+
+/// Whether a message names the file, or says that it is not there. Where the digests were changed, it may name the file that
+/// they are wrong about.
+fn names(message: &str, run: &Path, file: &Path) -> bool {
+    let said = if file == Path::new("digests.json") { run.to_owned() } else { run.join(file) };
+    let is_absent = message.contains("has no `run.json`") || message.contains("has no summary");
+    message.contains(said.to_str().expect("UTF-8")) || is_absent
+}
+
+#[test]
+fn no_change_of_any_kind_of_run_is_read_as_something_else() {
+    let world = World::idle();
+    let mut tried = 0;
+    for kind in kinds() {
+        let run = world.path(&kind);
+        copy(&RUNS.join(&kind), &run);
+        let original = read(&run).expect("it is whole");
+        for (file, change) in changes(&run, CHANGES) {
+            let damaged = Damaged::new(&run, &file, change);
+            match read(&run) {
+                Err(error) => {
+                    assert!(names(&error.to_string(), &run, &file), "{kind}, {file:?}, {change:?}: {error}");
+                }
+                // A block that is gone from the end was not written yet, and results that are not there either.
+                Ok(found) if original.results.is_none() || found.results.is_none() => {
+                    let is_subset = found.trials.iter().all(|block| original.trials.contains(block));
+                    assert!(is_subset && found.texts == original.texts, "{kind}, {file:?}, {change:?}");
+                }
+                Ok(found) => assert_eq!(found, original, "{kind}, {file:?}, {change:?}"),
+            }
+            drop(damaged);
+            tried += 1;
+        }
+        assert_eq!(read(&run).expect("it is whole again"), original);
+    }
+    assert!(tried >= 2_000, "{tried}");
+}
+
+/// Every verb that reads a run, with what it is told.
+fn verbs(run: &str, kind: &str) -> Vec<Vec<String>> {
+    let words = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let formats =
+        ["text", "json", "detail", "csv", "markdown", "html", "hdr-log", "jmh", "junit", "ppbench-csv"];
+    let exports = formats.map(|format| format!("export {run} --format {format}"));
+    let others = [
+        format!("report {run} -o -"),
+        format!("report {run} runs/gates -o -"),
+        format!("summary {run}"),
+        format!("summary {run} --unverified"),
+        format!("cite {run}"),
+        format!("compare {run}"),
+        format!("compare {run} a b"),
+        format!("compare {run} runs/gates"),
+        format!("plot {run} --list"),
+        format!("plot {run} forest -o -"),
+        format!("judge {run}"),
+        format!("run --resume {run}"),
+        "history --out runs".to_owned(),
+    ];
+    // It would go on measuring.
+    let is_safe = |verb: &String| kind != "interrupted" || !verb.starts_with("run ");
+    exports.into_iter().chain(others).filter(is_safe).map(words).collect()
+}
+
+/// What a verb says without what differs from call to call.
+fn said(ended: &Ended) -> (Option<i32>, String, String) {
+    (ended.code, ended.stdout.clone(), ended.stderr.clone())
+}
+
+#[test]
+fn every_verb_refuses_a_damaged_run_or_says_what_it_says_of_the_whole() {
+    let world = World::idle();
+    fs::create_dir(world.path("runs")).expect("a folder");
+    copy(&RUNS.join("gates"), &world.path("runs/gates"));
+    for kind in kinds() {
+        let (name, run) = (format!("runs/copy-{kind}"), world.path(&format!("runs/copy-{kind}")));
+        copy(&RUNS.join(&kind), &run);
+        let verbs = verbs(&name, &kind);
+        let mut whole = HashMap::new();
+        for (turn, (file, change)) in changes(&run, SHOWN).into_iter().enumerate() {
+            // Each verb meets each kind of run, and several changes.
+            for verb in verbs.iter().skip(turn % 4).step_by(4) {
+                let expected = whole.entry(verb).or_insert_with(|| said(&world.weigh(verb).end())).clone();
+                let damaged = Damaged::new(&run, &file, change);
+                let ended = world.weigh(verb).end();
+                drop(damaged);
+                assert_right(&ended, &expected, verb, (&Path::new(&name).join(&file), change));
+            }
+        }
+        fs::remove_dir_all(&run).expect("it goes");
+    }
+    world.assert_nothing_left();
+}
+
+/// As it was, or refused with the file's name and nothing on stdout.
+fn assert_right(
+    ended: &Ended,
+    expected: &(Option<i32>, String, String),
+    verb: &[String],
+    (file, change): (&Path, Change),
+) {
+    if said(ended) == *expected {
+        return;
+    }
+    let context = format!("{verb:?}, {}, {change:?}", file.display());
+    let unverified = verb.iter().any(|word| word == "--unverified");
+    if verb[0] == "history" {
+        let named = ended.stdout.contains(file.parent().and_then(Path::to_str).expect("UTF-8"));
+        assert!(ended.code == Some(0) && named && ended.stdout.contains("runs/gates"), "{context}: {ended}");
+    } else if !(unverified && ended.code == Some(0)) {
+        assert!(ended.code == Some(2) && ended.stdout.is_empty(), "{context}: {ended}");
+        let errors = ended.stderr.lines().filter(|line| line.starts_with("error: ")).count();
+        let folder = file.components().take(2).collect::<PathBuf>();
+        let rest = file.strip_prefix(&folder).expect("within");
+        assert!(errors == 1 && names(&ended.stderr, &folder, rest), "{context}: {ended}");
+    }
+}
+
+#[test]
+fn pages_of_a_damaged_run_say_what_is_wrong_or_what_they_said_before() {
+    let world = World::idle();
+    fs::create_dir(world.path("runs")).expect("a folder");
+    copy(&RUNS.join("gates"), &world.path("runs/gates"));
+    copy(&RUNS.join("sizes"), &world.path("runs/sizes"));
+    let run = world.path("runs/gates");
+    // None of them is a run of this folder.
+    symlink(RUNS.join("matrix"), world.path("runs/linked")).expect("a link");
+    symlink("/dev/zero", world.path("runs/zero")).expect("a link");
+    assert!(Command::new("mkfifo").arg(world.path("runs/pipe")).status().expect("mkfifo").success());
+    let served = Served::start(&world);
+    let pages = [
+        "/",
+        "/run/gates/",
+        "/run/gates/report",
+        "/run/gates/export/json",
+        "/run/gates/export/csv/windows",
+        "/run/gates/export/hdr-log",
+        "/compare?run=gates&baseline=a&variant=b",
+        "/compare?run=sizes&against=gates&variant=a",
+    ];
+    for missing in ["linked", "zero", "pipe"] {
+        assert_eq!(served.get(&format!("/run/{missing}/")).status, 404, "{missing}");
+    }
+    let whole = pages.map(|page| served.page(page));
+    for (file, change) in changes(&run, 60) {
+        let _damaged = Damaged::new(&run, &file, change);
+        for (page, whole) in pages.iter().zip(&whole) {
+            let reply = served.get(page);
+            let is_listed = *page == "/" && reply.status == 200;
+            let is_named = is_listed || file == Path::new("run.json") || matches!(reply.status, 404 | 500);
+            assert!(reply.body == *whole || is_named, "{page}, {file:?}, {change:?}: {}", reply.body);
+            // A verdict of the damaged run stands nowhere.
+            let names_it =
+                reply.body.contains(file.to_str().expect("UTF-8")) || reply.body.contains("run.json");
+            let is_digests = file == Path::new("digests.json");
+            assert!(
+                reply.body == *whole || names_it || is_digests,
+                "{page}, {file:?}, {change:?}: {}",
+                reply.body
+            );
+        }
+    }
+    assert_eq!(pages.map(|page| served.page(page)), whole);
+    let listed = world.weigh(&["history", "--out", "runs"]).end();
+    assert!(!listed.stdout.contains("linked") && !listed.stdout.contains("zero"), "{listed}");
+    served.end();
+}
+
+#[test]
+fn a_run_that_goes_on_writes_to_no_link_and_waits_for_no_pipe() {
+    let world = World::idle();
+    copy(&RUNS.join("interrupted"), &world.path("run"));
+    let run = world.path("run");
+    let before = fs::read_dir(run.join("trials")).expect("trials").count();
+    for (file, change) in [
+        ("lock", Change::Link),
+        ("lock", Change::Pipe),
+        ("events.jsonl", Change::Link),
+        ("events.jsonl", Change::Pipe),
+        ("plan.json", Change::Pipe),
+        ("trials/000/windows.csv", Change::Link),
+        ("trials/001/total.hlog", Change::Removed),
+        ("blocks/000.json", Change::Bit(0)),
+    ] {
+        let damaged = Damaged::new(&run, Path::new(file), change);
+        world.weigh(&["run", "--resume", "run"]).end().assert_error(&[file]);
+        drop(damaged);
+    }
+    let precious = world.write("precious", "precious");
+    symlink(&precious, run.join("logs/link.log")).expect("a link");
+    world.weigh(&["run", "--resume", "run"]).end().assert_error(&["logs/link.log", "must be removed first"]);
+    assert_eq!(fs::read_to_string(&precious).expect("a file"), "precious");
+    assert_eq!(fs::read_dir(run.join("trials")).expect("trials").count(), before, "nothing is removed");
+
+    // Rows of another program beside a run that was measured say nothing; charts go through no link.
+    copy(&RUNS.join("gates"), &world.path("measured"));
+    let shown = world.weigh(&["summary", "measured"]).end();
+    fs::copy(RUNS.join("imported/imported.csv"), world.path("measured/imported.csv")).expect("a copy");
+    fs::create_dir(world.path("measured/charts")).expect("a folder");
+    symlink(&precious, world.path("measured/charts/forest.svg")).expect("a link");
+    assert_eq!(said(&world.weigh(&["summary", "measured"]).end()), said(&shown));
+    world.weigh(&["plot", "measured", "forest"]).end().assert_code(0);
+    assert_eq!(fs::read_to_string(&precious).expect("a file"), "precious");
+}
