@@ -1,7 +1,10 @@
 //! Stories of `weigh load`: servers that refuse, reset, stall, trickle, fail and die. The load ends on time, every
 //! failure is counted under its kind, and the exit code says whether the figures may be used.
 
+use std::collections::BTreeSet;
 use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::server::{self, GOOD, Server, read_head, reset};
-use crate::support::{Ended, World, eventually, measuring};
+use crate::support::{Ended, World, eventually, measuring, send};
 
 /// More than any of these loads may take: a second of load, a timeout, and a slow machine.
 const ON_TIME: Duration = Duration::from_secs(60);
@@ -358,4 +361,68 @@ fn several_urls_print_what_a_run_prints() {
         assert_eq!(result["costs"][0]["ratio"]["blocks"], 6);
         world.assert_nothing_left();
     });
+}
+
+/// nginx with a log of its own, ending each connection after 100 requests.
+struct Nginx<'a> {
+    world: &'a World,
+    process: Child,
+    address: SocketAddr,
+}
+
+impl<'a> Nginx<'a> {
+    fn start(world: &'a World, listen: &str) -> Self {
+        let address = server::refusing();
+        let at = |name| world.path(name).display().to_string();
+        let text = format!(
+            "daemon off; worker_processes 1; pid {pid}; error_log {errors};\nevents {{ worker_connections 256; }}\n\
+             http {{ log_format one '$connection'; access_log {log} one; keepalive_requests 100;\n\
+             server {{ listen {address} {listen}; location / {{ return 200 'hello'; }} }} }}\n",
+            pid = at("nginx.pid"),
+            errors = at("errors.log"),
+            log = at("access.log"),
+        );
+        let settings = world.write("nginx.conf", &text);
+        let process = Command::new("nginx")
+            .arg("-c")
+            .arg(settings)
+            .arg("-p")
+            .arg(world.path(""))
+            .spawn()
+            .expect("nginx");
+        eventually("nginx listens", || TcpStream::connect(address).is_ok());
+        Self { world, process, address }
+    }
+
+    /// The connection of each request that it answered.
+    fn stop(mut self) -> Vec<String> {
+        send("QUIT", self.process.id());
+        self.process.wait().expect("it ends");
+        let log = std::fs::read_to_string(self.world.path("access.log")).expect("a log");
+        log.lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn requests_behind_the_announced_end_of_a_connection_are_sent_again_and_none_fails() {
+    const ASKED: usize = 20_000;
+    for (listen, more) in [("", ["--pipeline", "16"].as_slice()), ("http2", &["--http2", "--streams", "16"])]
+    {
+        let world = World::idle();
+        let nginx = Nginx::start(&world, listen);
+        let url = format!("http://{}/", nginx.address);
+        let mut arguments = vec!["load", &url, "-n", "20000", "-c", "4", "--format", "json"];
+        arguments.extend(more);
+        let ended = world.weigh(&arguments).end();
+        let answered = nginx.stop();
+        let figures = ended.json();
+        assert_eq!((&figures["requests"], &figures["errors"]), (&json!(ASKED), &json!(0)), "{ended}");
+        assert_eq!(answered.len(), ASKED, "{more:?}: each was answered once");
+        assert!(figures["resent"].as_u64() > Some(0), "{more:?}: {ended}");
+        let connections = answered.iter().collect::<BTreeSet<_>>().len();
+        assert!(connections >= ASKED / 100, "{more:?}: {connections}");
+        // At the end up to four may have been opened on which nothing was left to ask.
+        let connects = figures["connects"].as_u64().expect("a count") as usize;
+        assert!((connections..=connections + 4).contains(&connects), "{more:?}: {connections} {connects}");
+    }
 }
