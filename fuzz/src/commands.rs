@@ -2,14 +2,20 @@
 //! for every protocol whose replies come in the order of the requests.
 
 use weighbridge_load::framer::{Event, Framer, In, Out, UNIT_LIMIT};
+use weighbridge_load::keyed::KeyedDialect;
 use weighbridge_load::request::Rendered;
+use weighbridge_model::id::OperationId;
 use weighbridge_model::record::Outcome;
+
+/// Keys of a batch.
+const KEYS: [&[u8]; 3] = [b"k", b"l", b"m"];
 
 /// An event without its borrow; data of one reply is joined, since its borders mean nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Seen {
     Head(u64, u16),
     Data(u64, Vec<u8>),
+    Value(u64, u16),
     Late(u64, u16),
     Done(u64, Outcome),
     Broken,
@@ -28,6 +34,7 @@ pub(crate) fn read_however_cut<C: Framer>(
     assert_eq!(run(framer(), requests, pieces, ends), whole, "cut in pieces");
     assert_eq!(run(framer(), requests, bytes.chunks(1), ends), whole, "byte by byte");
     each_request_ends_once(&whole, requests, ends);
+    values_rise(&whole);
     whole
 }
 
@@ -93,6 +100,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
             }
             Seen::Data(id, bytes.to_vec())
         }
+        Event::Value(id, index) => Seen::Value(id, index),
         Event::Trailers(id, head) => Seen::Late(id, head.status),
         Event::Done(id, outcome) => Seen::Done(id, outcome),
         Event::Broken(_) => Seen::Broken,
@@ -101,6 +109,21 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
         }
     };
     seen.push(event);
+}
+
+/// Indices of a reply's values rise.
+fn values_rise(seen: &[Seen]) {
+    let mut last = None;
+    for event in seen {
+        match event {
+            Seen::Head(..) => last = None,
+            Seen::Value(_, index) => {
+                assert!(last < Some(*index) && usize::from(*index) < KEYS.len(), "{seen:?}");
+                last = Some(*index);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Replies end in the order of their requests, each once and a good one with a head; all of them where the connection
@@ -113,7 +136,9 @@ fn each_request_ends_once(seen: &[Seen], requests: &[Rendered], ends: bool) {
                 assert_eq!((*id, heads), (open, 0), "{seen:?}");
                 heads = 1;
             }
-            Seen::Data(id, _) | Seen::Late(id, _) => assert_eq!((*id, heads), (open, 1), "{seen:?}"),
+            Seen::Data(id, _) | Seen::Value(id, _) | Seen::Late(id, _) => {
+                assert_eq!((*id, heads), (open, 1), "{seen:?}")
+            }
             Seen::Done(id, outcome) => {
                 assert_eq!(*id, open, "{seen:?}");
                 assert!(*outcome != Outcome::Ok || heads == 1, "{seen:?}");
@@ -129,4 +154,11 @@ fn each_request_ends_once(seen: &[Seen], requests: &[Rendered], ends: bool) {
 /// Bytes of values told.
 pub(crate) fn told(seen: &[Seen]) -> usize {
     seen.iter().map(|event| if let Seen::Data(_, data) = event { data.len() } else { 0 }).sum()
+}
+
+/// A get of three keys.
+pub(crate) fn batch(dialect: &KeyedDialect) -> Rendered {
+    let mut buffer = dialect.buffer();
+    dialect.fill_batch(OperationId(0), KEYS.into_iter(), &mut buffer);
+    buffer.rendered().clone()
 }

@@ -136,6 +136,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
             Seen::Data(id, bytes.to_vec())
         }
         Event::Message(id, count) => Seen::Message(id, count),
+        Event::Value(..) => panic!("HTTP/2 has no values of several keys"),
         Event::Trailers(id, _) => Seen::Trailers(id),
         Event::Done(id, outcome) => Seen::Done(id, outcome),
         // An end like any other here.

@@ -124,7 +124,9 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
             }
             Seen::Data(id, bytes.to_vec())
         }
-        Event::Message(..) | Event::Trailers(..) => panic!("HTTP/1.1 reports neither messages nor trailers"),
+        Event::Message(..) | Event::Value(..) | Event::Trailers(..) => {
+            panic!("HTTP/1.1 reports neither messages, values of keys nor trailers")
+        }
         Event::Done(id, outcome) => Seen::Done(id, outcome),
         // An end like any other here.
         Event::Refused(id) => Seen::Done(id, Outcome::Error(ErrorKind::Reset)),

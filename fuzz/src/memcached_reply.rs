@@ -1,17 +1,19 @@
 //! memcached's replies as the generator reads them. The events are the same however the bytes are cut; every request
 //! ends once, no more than one line is kept back, and no more is told than was sent.
 //!
-//! The first three bytes choose the requests (two bits for each of three; end of the connection or not) and the lengths
-//! of the pieces; the rest is what the peer sends.
+//! The first three bytes choose the requests (two bits for each of three; before them a batch or not; end of the connection
+//! or not) and the lengths of the pieces; the rest is what the peer sends.
 
+use weighbridge_load::keyed::KeyedDialect;
 use weighbridge_load::memcached::{Memcached, command};
 use weighbridge_load::request::Rendered;
 use weighbridge_model::id::OperationId;
 
-use super::commands::{Seen, read_however_cut, told};
+use super::commands::{Seen, batch, read_however_cut, told};
 
 /// Bit of the first byte; the six lowest choose three requests.
 const EOF: u8 = 64;
+const BATCH: u8 = 128;
 
 /// Reads all but the first three bytes of `data` as replies.
 pub fn check(data: &[u8]) {
@@ -25,7 +27,9 @@ pub fn check(data: &[u8]) {
         };
         Some(command(OperationId(0), words, None).expect("a plain command"))
     };
-    let requests: Vec<Rendered> = [0, 2, 4].into_iter().filter_map(|shift| request(flags >> shift)).collect();
+    let batch = (flags & BATCH != 0).then(|| batch(&KeyedDialect::Memcached));
+    let others = [0, 2, 4].into_iter().filter_map(|shift| request(flags >> shift));
+    let requests: Vec<Rendered> = batch.into_iter().chain(others).collect();
     let ends = flags & EOF != 0;
     let seen = read_however_cut(Memcached::new, &requests, bytes, ([*one, *other], ends));
     assert!(told(&seen) <= bytes.len(), "more is told than was sent");

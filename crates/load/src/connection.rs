@@ -608,6 +608,7 @@ impl Connection {
                 lanes[id as usize].message(count, now, messages);
                 sessions.check(slot_of(id)).messages(count);
             }
+            Event::Value(id, index) => sessions.check(slot_of(id)).value(index),
             Event::Trailers(id, fields) => sessions.check(slot_of(id)).trailers(&fields),
             Event::Done(id, outcome) => {
                 let mut judged = outcome;

@@ -425,6 +425,7 @@ impl Exchange<'_> {
             | Event::Done(..)
             | Event::Broken(_)
             | Event::Message(..)
+            | Event::Value(..)
             | Event::Refused(_)
             | Event::Drain => {}
         });

@@ -65,6 +65,49 @@ impl KeyedDialect {
             Self::Resp(_) => resp(request, value, rendered),
         }
     }
+
+    /// Fills a buffer with a get of several keys, at most 65,535.
+    pub fn fill_batch<'k>(
+        &self,
+        operation: OperationId,
+        keys: impl ExactSizeIterator<Item = &'k [u8]>,
+        buffer: &mut RequestBuffer,
+    ) {
+        let count = keys.len();
+        let reply = ReplyShape::Batch(count as u16);
+        buffer.rendered_mut().recompose(operation, reply, |bytes| {
+            match self {
+                Self::Memcached => bytes.extend_from_slice(b"get"),
+                Self::Resp(_) => {
+                    bytes.push(b'*');
+                    digits(count + 1, |text| bytes.extend_from_slice(text));
+                    bytes.extend_from_slice(b"\r\n$4\r\nMGET\r\n");
+                }
+            }
+            // From the first key on: memcached's are compared with those that its reply names.
+            let start = bytes.len() + 1;
+            for key in keys {
+                match self {
+                    Self::Memcached => {
+                        bytes.push(b' ');
+                        bytes.extend_from_slice(key);
+                    }
+                    Self::Resp(_) => {
+                        bytes.push(b'$');
+                        append_value(key.len(), |into| into.extend_from_slice(key), bytes);
+                    }
+                }
+            }
+            let named = match self {
+                Self::Memcached => start..bytes.len(),
+                Self::Resp(_) => 0..0,
+            };
+            if *self == Self::Memcached {
+                bytes.extend_from_slice(b"\r\n");
+            }
+            (named, bytes.len()..bytes.len())
+        });
+    }
 }
 
 fn memcached(request: &KeyedRequest<'_>, value: impl FnOnce(&mut Vec<u8>), rendered: &mut Rendered) {

@@ -164,6 +164,12 @@ pub trait Check {
     /// The next piece of the body, transfer coding removed. Pieces have any length; their boundaries mean nothing.
     fn data(&mut self, bytes: &[u8]);
 
+    /// The pieces of the body that follow are the value of the key at this index of the request's (requests for several
+    /// keys only). Indices rise.
+    fn value(&mut self, index: u16) {
+        let _ = index;
+    }
+
     /// `count` whole messages arrived (streaming protocols only).
     fn messages(&mut self, count: u32) {
         let _ = count;

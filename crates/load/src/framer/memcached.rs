@@ -1,7 +1,7 @@
 //! memcached's text protocol, including meta commands: replies read in place, pipelined.
 //!
 //! A reply becomes a head, the bytes of its value and an end. Values are those of `VALUE` and `VA`, with a line feed
-//! between two of them; the value of a reply without one is its line (`STORED`, `HD`, `17`). The status of the head is
+//! between two of them (in replies to batches with the index of the key instead); the value of a reply without one is its line (`STORED`, `HD`, `17`). The status of the head is
 //! 200; 404 if nothing was found (`END` alone, `NOT_FOUND`, `EN`, `NF`); 412 for `NOT_STORED` and `NS`; 409 for
 //! `EXISTS` and `EX`; 500 for `ERROR`, `CLIENT_ERROR` and `SERVER_ERROR`, as a trailer if it comes instead of `END`.
 //!
@@ -28,8 +28,18 @@ pub const LINE_LIMIT: usize = 8 * 1024;
 struct Pending {
     id: u64,
     reply: ReplyShape,
-    /// How many of the kept bytes are its key: 0 unless it asks for one value.
-    key: usize,
+    /// How many of the kept bytes are its keys, with a blank between two: 0 unless each value must have one of them.
+    keys: usize,
+}
+
+/// How far the current reply has got.
+#[derive(Debug, Clone, Copy, Default)]
+struct Progress {
+    /// Whether it has reported a value.
+    reported: Reported,
+    /// The key after that of the last value: its index, and where it begins in the kept bytes.
+    next: u16,
+    next_at: usize,
 }
 
 /// Where in a reply the next byte belongs.
@@ -42,11 +52,16 @@ enum ReplyState {
 }
 
 /// Whether the current reply has reported a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Reported {
+    #[default]
     Nothing,
     Values,
 }
+
+/// A value came under a key that was not asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct NotAsked;
 
 /// The meaning of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +78,11 @@ enum Meaning {
 #[derive(Debug)]
 pub struct Memcached {
     pending: VecDeque<Pending>,
-    /// The keys of the requests for one value, concatenated.
+    /// The keys of the requests whose values must have them, concatenated.
     keys: VecDeque<u8>,
     state: ReplyState,
     line: LineSearch,
-    reported: Reported,
+    progress: Progress,
 }
 
 impl Memcached {
@@ -78,7 +93,7 @@ impl Memcached {
             keys: VecDeque::new(),
             state: ReplyState::Line,
             line: LineSearch::default(),
-            reported: Reported::Nothing,
+            progress: Progress::default(),
         }
     }
 
@@ -95,15 +110,21 @@ impl Memcached {
             Line::Fault => return ParseStatus::Fault,
         };
         let Some(meaning) = meaning(line, reply) else { return ParseStatus::Fault };
-        if reply == ReplyShape::Value && matches!(meaning, Meaning::Value(_)) && !self.is_asked(line) {
-            return ParseStatus::Fault;
-        }
+        let key = if matches!(meaning, Meaning::Value(_)) { self.key_of(line, reply) } else { Ok(None) };
+        let Ok(key) = key else { return ParseStatus::Fault };
         input.consume(length);
         let head = |status| Event::Head(id, Head { status, fields: &[] });
-        match (meaning, self.reported) {
+        match (meaning, self.progress.reported) {
             (Meaning::Value(left), reported) => {
-                sink(if reported == Reported::Nothing { head(200) } else { Event::Data(id, b"\n") });
-                self.reported = Reported::Values;
+                match (reported, key) {
+                    (Reported::Nothing, _) => sink(head(200)),
+                    (Reported::Values, None) => sink(Event::Data(id, b"\n")),
+                    (Reported::Values, Some(_)) => {}
+                }
+                if let Some(index) = key {
+                    sink(Event::Value(id, index));
+                }
+                self.progress.reported = Reported::Values;
                 self.state = if left == 0 { ReplyState::DataEnd } else { ReplyState::Data { left } };
             }
             (Meaning::End, reported) => {
@@ -128,16 +149,33 @@ impl Memcached {
         ParseStatus::More
     }
 
-    /// Whether a `VALUE` line is the first of its reply and has the requested key.
-    fn is_asked(&self, line: &[u8]) -> bool {
-        let length = self.pending.front().map_or(0, |pending| pending.key);
+    /// The index of the key that a `VALUE` line names, in replies to batches. Of keys that were asked for each may come
+    /// once, in their order.
+    ///
+    /// Errors: it names another key.
+    fn key_of(&mut self, line: &[u8], reply: ReplyShape) -> Result<Option<u16>, NotAsked> {
+        if !matches!(reply, ReplyShape::Value | ReplyShape::Batch(_)) {
+            return Ok(None);
+        }
         let named = line.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-        self.reported == Reported::Nothing && named.len() == length && self.keys.iter().take(length).eq(named)
+        let end = self.pending.front().map_or(0, |pending| pending.keys);
+        let Progress { next, next_at, .. } = &mut self.progress;
+        while *next_at < end {
+            let rest = self.keys.range(*next_at..end);
+            let length = rest.clone().position(|byte| *byte == b' ').unwrap_or(rest.len());
+            let is_named = length == named.len() && rest.take(length).eq(named);
+            let index = *next;
+            (*next, *next_at) = (index + 1, *next_at + length + 1);
+            if is_named {
+                return Ok(matches!(reply, ReplyShape::Batch(_)).then_some(index));
+            }
+        }
+        Err(NotAsked)
     }
 
     /// Ends the oldest reply.
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        self.reported = Reported::Nothing;
+        self.progress = Progress::default();
         self.answered(sink);
     }
 }
@@ -151,14 +189,15 @@ impl Default for Memcached {
 impl Ordered for Memcached {
     fn begin(&mut self, id: u64, request: &Rendered, _out: &mut Out) {
         let reply = request.reply();
-        let key = if reply == ReplyShape::Value { request.key() } else { &[] };
-        self.keys.extend(key);
-        self.pending.push_back(Pending { id, reply, key: key.len() });
+        let keys =
+            if matches!(reply, ReplyShape::Value | ReplyShape::Batch(_)) { request.key() } else { &[] };
+        self.keys.extend(keys);
+        self.pending.push_back(Pending { id, reply, keys: keys.len() });
     }
 
     fn pop(&mut self) -> Option<u64> {
         let pending = self.pending.pop_front()?;
-        self.keys.drain(..pending.key);
+        self.keys.drain(..pending.keys);
         Some(pending.id)
     }
 
@@ -203,7 +242,7 @@ impl Ordered for Memcached {
         self.keys.clear();
         self.state = ReplyState::Line;
         self.line.reset();
-        self.reported = Reported::Nothing;
+        self.progress = Progress::default();
     }
 }
 
@@ -215,8 +254,12 @@ fn meaning(line: &[u8], reply: ReplyShape) -> Option<Meaning> {
     let status = match (reply, word) {
         (_, b"ERROR") => 500,
         (_, b"CLIENT_ERROR" | b"SERVER_ERROR") => 500,
-        (ReplyShape::Value | ReplyShape::Values, b"END") => return bare().then_some(Meaning::End),
-        (ReplyShape::Value | ReplyShape::Values, b"VALUE") => return value_size(rest).map(Meaning::Value),
+        (ReplyShape::Value | ReplyShape::Values | ReplyShape::Batch(_), b"END") => {
+            return bare().then_some(Meaning::End);
+        }
+        (ReplyShape::Value | ReplyShape::Values | ReplyShape::Batch(_), b"VALUE") => {
+            return value_size(rest).map(Meaning::Value);
+        }
         (ReplyShape::Line, b"STORED" | b"DELETED" | b"TOUCHED" | b"OK") if bare() => 200,
         (ReplyShape::Line, b"VERSION") => 200,
         (ReplyShape::Line, b"NOT_FOUND") if bare() => 404,

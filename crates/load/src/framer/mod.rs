@@ -138,6 +138,9 @@ pub enum Event<'a> {
     /// This many whole messages inside a reply (streaming protocols). Their bytes were reported as data before, without
     /// the delimiters; no piece of data contains bytes of two messages.
     Message(u64, u32),
+    /// In a reply to a request for several keys ([`ReplyShape::Batch`](request::ReplyShape::Batch)): what follows is the
+    /// value of the key at this index. Indices rise; keys that have no value are left out.
+    Value(u64, u16),
     /// The fields after a reply's body (HTTP/2 trailers; the status is that of the head), or a late status (an error
     /// after the first value: memcached, Redis; its text is the field [`ERROR_FIELD`]). At most once, after all data.
     /// Not reported if nothing can depend on them.

@@ -38,6 +38,9 @@ pub enum ReplyShape {
     Value,
     /// memcached: any number of values, then `END`.
     Values,
+    /// Of so many keys the values, in the order of the keys; nothing (memcached) or a null (Redis) for those that have
+    /// none.
+    Batch(u16),
     /// memcached: one line.
     Line,
     /// memcached: one line, followed by a value if the line says so.

@@ -4,7 +4,8 @@
 //! for an error, whose text is then the value. The value of a number, truth value or simple string is its text; the
 //! value of a verbatim string leaves out its format. The value of an aggregate is the values of its innermost elements
 //! with a line feed between each two, as `redis-cli --raw` prints them; if one of them is an error (`EXEC`), status 500
-//! follows as a trailer. Attributes and push messages are read and ignored.
+//! follows as a trailer. In replies to batches the index of its key stands before each value, in place of a line feed.
+//! Attributes and push messages are read and ignored.
 //!
 //! Only one line of limited length and a count for each open aggregate are kept, so a hostile peer costs no more memory
 //! than that, whatever lengths it announces. These are refused: values of a type that never answers the command, bytes
@@ -278,6 +279,14 @@ impl Resp {
         ParseStatus::More
     }
 
+    /// How many keys the request asks for whose reply is being read, if it is a batch.
+    fn batch(&self) -> Option<u16> {
+        match (self.owner, self.pending.front()?.reply) {
+            (Some(ValueOwner::Reply(_)), ReplyShape::Batch(keys)) => Some(keys),
+            _ => None,
+        }
+    }
+
     /// The line before the elements of an aggregate.
     fn aggregate(&mut self, first: u8, text: &[u8], sink: &mut Sink<'_>) -> Option<()> {
         let kind = match first {
@@ -291,11 +300,19 @@ impl Resp {
         let left = match length(text)? {
             Length::Of(count) if pairs => AggregateEnd::Values(count.checked_mul(2)?),
             Length::Of(count) => AggregateEnd::Values(count),
-            Length::Null if first == b'*' => return self.line_leaf(Leaf::Null, b"", sink),
+            Length::Null if first == b'*' && self.batch().is_none() => {
+                return self.line_leaf(Leaf::Null, b"", sink);
+            }
             Length::Streamed if kind == AggregateKind::Value && pairs => AggregateEnd::StreamedKey,
             Length::Streamed if kind == AggregateKind::Value => AggregateEnd::Streamed,
             Length::Null | Length::Streamed => return None,
         };
+        // One value for each key, none of them an aggregate.
+        if let (Some(keys), AggregateKind::Value) = (self.batch(), kind)
+            && (!self.aggregates.is_empty() || left != AggregateEnd::Values(keys.into()))
+        {
+            return None;
+        }
         match kind {
             AggregateKind::Value if self.aggregates.is_empty() => self.head(200, sink),
             AggregateKind::Push => self.owner = Some(ValueOwner::Push),
@@ -349,6 +366,16 @@ impl Resp {
             return;
         }
         self.inner_errors += u32::from(leaf == Leaf::Error);
+        if let (Some(keys), Some(ValueOwner::Reply(id))) = (self.batch(), self.owner) {
+            let left = match self.aggregates.last() {
+                Some(OpenAggregate { left: AggregateEnd::Values(left), .. }) => *left,
+                _ => 0,
+            };
+            if leaf == Leaf::Value {
+                sink(Event::Value(id, keys.saturating_sub(left as u16)));
+            }
+            return;
+        }
         if let (Reported::Some, Some(ValueOwner::Reply(id))) = (self.reported, self.owner) {
             sink(Event::Data(id, b"\n"));
         }
@@ -449,6 +476,7 @@ fn is_answer(first: u8, wanted: ReplyShape) -> bool {
         (_, b'-' | b'!' | b'+') => true,
         (ReplyShape::Text, _) => matches!(first, b'$' | b'=' | b'_'),
         (ReplyShape::Number, _) => matches!(first, b':' | b'('),
+        (ReplyShape::Batch(_), _) => first == b'*',
         (ReplyShape::Aggregate, _) => matches!(first, b'*' | b'%' | b'~' | b'_'),
         _ => true,
     }

@@ -12,6 +12,7 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 pub enum Seen {
     Head(u64, u16),
     Data(u64, Vec<u8>),
+    Value(u64, u16),
     Late(u64, u16),
     Done(u64, Outcome),
     Broken(ErrorKind),
@@ -42,6 +43,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
             }
             Seen::Data(id, bytes.to_vec())
         }
+        Event::Value(id, index) => Seen::Value(id, index),
         Event::Trailers(id, head) => Seen::Late(id, head.status),
         Event::Done(id, outcome) => Seen::Done(id, outcome),
         Event::Broken(kind) => Seen::Broken(kind),
@@ -86,7 +88,8 @@ pub fn run<'p>(
 pub fn reply(seen: &[Seen], id: u64) -> Option<(u16, String, Option<u16>)> {
     let of_id = |seen: &&Seen| match seen {
         Seen::Head(of, _) | Seen::Data(of, _) | Seen::Late(of, _) | Seen::Done(of, _) => *of == id,
-        Seen::Broken(_) => false,
+        // Of batches, which are compared event by event.
+        Seen::Value(..) | Seen::Broken(_) => false,
     };
     let (mut status, mut value, mut late) = (None, Vec::new(), None);
     for event in seen.iter().filter(of_id) {
@@ -101,7 +104,7 @@ pub fn reply(seen: &[Seen], id: u64) -> Option<(u16, String, Option<u16>)> {
                 let value = String::from_utf8_lossy(&value).into_owned();
                 return Some((status.expect("a head before the end"), value, late));
             }
-            Seen::Done(..) | Seen::Broken(_) => return None,
+            Seen::Value(..) | Seen::Done(..) | Seen::Broken(_) => return None,
         }
     }
     None

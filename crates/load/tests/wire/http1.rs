@@ -47,7 +47,9 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
             Some(Seen::Data(last, joined)) if *last == id => joined.extend_from_slice(bytes),
             _ => seen.push(Seen::Data(id, bytes.to_vec())),
         },
-        Event::Message(..) | Event::Trailers(..) => panic!("HTTP/1.1 reports neither messages nor trailers"),
+        Event::Message(..) | Event::Value(..) | Event::Trailers(..) => {
+            panic!("HTTP/1.1 reports neither messages, values of keys nor trailers")
+        }
         Event::Done(id, outcome) => seen.push(Seen::Done(id, outcome)),
         Event::Refused(id) => seen.push(Seen::Refused(id)),
         Event::Drain => seen.push(Seen::Drain),

@@ -48,6 +48,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
         Event::Head(id, head) => Head(id, head.status, own(&head)),
         Event::Trailers(id, head) => Trailers(id, head.status, own(&head)),
         Event::Message(id, count) => Message(id, count),
+        Event::Value(..) => panic!("HTTP/2 has no values of several keys"),
         Event::Done(id, outcome) => Done(id, outcome),
         Event::Refused(id) => Refused(id),
         Event::Drain => Drain,

@@ -9,6 +9,7 @@ mod secured;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod batch;
 mod exchange;
 mod generator;
 mod held_up;

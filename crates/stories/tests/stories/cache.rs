@@ -12,18 +12,17 @@ use crate::support::server::Server;
 const WORKLOAD: &str = "[workload]\nname = \"cache\"\nkeys = 300\nvalue = \"fb_value\"\n\
     mix = { get = 6, set = 2, delete = 1, head = 1 }\n[load]\nconnections = 4\nwarmup = \"20 ms\"\ntimeout = \"2 s\"\n";
 
+const SERVERS: [&str; 2] = [
+    "name = \"memcached\"\nprotocol = \"memcached\"\n\
+     command = \"memcached -u root -l 127.0.0.1 -U 0 -t 1 -p {port}\"",
+    "name = \"redis\"\nprotocol = \"resp\"\n\
+     command = [\"redis-server\", \"--bind\", \"127.0.0.1\", \"--port\", \"{port}\", \"--save\", \"\"]",
+];
+
 #[test]
 fn memcached_and_redis_are_filled_and_every_value_is_right() {
     let world = World::idle();
-    world.experiment_with(
-        WORKLOAD,
-        &[
-            "name = \"memcached\"\nprotocol = \"memcached\"\n\
-             command = \"memcached -u root -l 127.0.0.1 -U 0 -t 1 -p {port}\"",
-            "name = \"redis\"\nprotocol = \"resp\"\n\
-             command = [\"redis-server\", \"--bind\", \"127.0.0.1\", \"--port\", \"{port}\", \"--save\", \"\"]",
-        ],
-    );
+    world.experiment_with(WORKLOAD, &SERVERS);
     world.run(&[]).end().assert_measured();
     let summary = world.json("summary.json");
     let variants = summary["variants"].as_array().expect("variants");
@@ -34,6 +33,40 @@ fn memcached_and_redis_are_filled_and_every_value_is_right() {
     let text = summary.to_string();
     for operation in ["get", "set", "delete", "head", "get hit", "get miss"] {
         assert!(text.contains(&format!("\"{operation}\"")), "no operation `{operation}` in {text}");
+    }
+}
+
+/// The sum of a column of a trial's file.
+fn sum(rows: &str, column: &str) -> u64 {
+    let names: Vec<&str> = rows.lines().next().expect("a header").split(',').collect();
+    let at =
+        names.iter().position(|name| *name == column).unwrap_or_else(|| panic!("no {column} in {names:?}"));
+    rows.lines()
+        .skip(1)
+        .map(|row| row.split(',').nth(at).expect("a cell").parse::<u64>().expect("a count"))
+        .sum()
+}
+
+#[test]
+fn every_key_of_a_get_of_several_is_a_lookup() {
+    let world = World::idle();
+    let laws = "absent = \"10 %\"\nfresh = \"5 %\"\nvalue = \"uniform:1,200\"\n";
+    let workload =
+        format!("[workload]\nname = \"cache\"\nkeys = 300\nmix = {{ get = 1 }}\nbatch = 16\n{laws}");
+    world.experiment_with(&workload, &SERVERS);
+    world.run(&[]).end().assert_measured();
+    for variant in world.json("summary.json")["variants"].as_array().expect("variants") {
+        assert_eq!(variant["errors"], 0, "{variant}");
+    }
+    for trial in std::fs::read_dir(world.run_folder().join("trials")).expect("trials").flatten() {
+        let text = |name| std::fs::read_to_string(trial.path().join(name)).expect("a file");
+        let (counts, windows) = (text("counts.csv"), text("windows.csv"));
+        let misses = ["compulsory", "capacity", "invalidated", "expired", "under_way"];
+        let misses: u64 = misses.iter().map(|cause| sum(&counts, &format!("{cause}_misses"))).sum();
+        let lookups = sum(&counts, "hits") + misses;
+        assert_eq!(lookups, 16 * sum(&windows, "requests"), "{}", trial.path().display());
+        let share = misses as f64 / lookups as f64;
+        assert!((0.1..0.2).contains(&share), "{share} of all keys are not there");
     }
 }
 
@@ -268,6 +301,7 @@ fn laws_that_cannot_be_read_are_refused_in_one_line() {
         ("popularity = \"zip:1\"", "write `uniform`, `zipf:0.99`"),
         ("value = \"gev:1,2\"", "is not a law of lengths; write `16`"),
         ("key = 4\nkeys = 100_000", "100000 keys need 6 to 250 B"),
+        ("batch = 4\nrefill = \"1 ms\"", "write `refill = false`, or leave `batch` out"),
         ("refill = true", "does not say how long after a miss the key is set; write `1 ms`"),
     ] {
         let world = World::idle();

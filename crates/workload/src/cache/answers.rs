@@ -41,11 +41,19 @@ pub(super) fn entries(spec: &CacheSpec, carrier: Carrier, requests: &Requests) -
     let asked = CONVERSATION.into_iter().filter(|(operation, ..)| {
         *operation != CacheOperation::Head || operations.contains(&CacheOperation::Head)
     });
-    let entry = |(operation, meaning, title): (CacheOperation, ReplyMeaning, &str)| {
+    let entry = |(operation, meaning, title): (CacheOperation, ReplyMeaning, &str), is_batch: bool| {
         let at = operations.iter().position(|one| *one == operation).unwrap_or(0);
         let value = KeyedValue { key: &key, block: &block, origin: Origin::new(0, 0), length: LENGTH };
         let mut buffer = requests.buffer();
-        requests.fill(OperationId(at as u16), operation, &value, &mut buffer);
+        let id = OperationId(at as u16);
+        match is_batch {
+            true => {
+                // Another name of the same length: all letters of the key's are smaller.
+                let other: Vec<u8> = key.iter().map(|_| b'x').collect();
+                requests.fill_batch(id, [&key[..], &other].into_iter(), &mut buffer);
+            }
+            false => requests.fill(id, operation, &value, &mut buffer),
+        }
         let (requests, block, key) = (requests.clone(), Arc::clone(&block), Arc::clone(&key));
         Entry {
             name: operations[at].name().to_owned(),
@@ -54,7 +62,14 @@ pub(super) fn entries(spec: &CacheSpec, carrier: Carrier, requests: &Requests) -
             expect: Arc::new(AnswerExpect { requests, carrier, operation, meaning, block, key }),
         }
     };
-    asked.map(entry).collect()
+    let mut entries = Vec::new();
+    for step in asked {
+        entries.push(entry(step, false));
+        if spec.batch > 1 && step.0 == CacheOperation::Get && step.1 == ReplyMeaning::Done {
+            entries.push(entry((step.0, step.1, "get of a key that was set and one that was not"), true));
+        }
+    }
+    entries
 }
 
 #[derive(Debug, Clone)]

@@ -82,7 +82,11 @@ pub struct ExpectedHits {
 
 impl CacheForecast {
     pub(super) fn new(spec: &CacheSpec, refills: bool) -> Self {
-        let weight = |operation| spec.mix.weight(operation);
+        // In units of lookups: a get is one of each of its keys.
+        let weight = |operation| match operation {
+            CacheOperation::Get => spec.mix.get * f64::from(spec.batch),
+            _ => spec.mix.weight(operation),
+        };
         let total: f64 = CacheOperation::ALL.into_iter().map(weight).sum();
         let share = |operation, of: f64| weight(operation) / total * of;
         let (absent, fresh) = (spec.absent.get(), spec.fresh.get());

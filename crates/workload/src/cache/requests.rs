@@ -144,6 +144,18 @@ impl Requests {
         }
     }
 
+    /// A get of several keys; not over HTTP.
+    pub fn fill_batch<'k>(
+        &self,
+        id: OperationId,
+        keys: impl ExactSizeIterator<Item = &'k [u8]>,
+        buffer: &mut RequestBuffer,
+    ) {
+        if let Self::Keyed { dialect, .. } = self {
+            dialect.fill_batch(id, keys, buffer);
+        }
+    }
+
     /// What a reply with this status says; `None` if it is not a good one. Redis says in a number whether there was a value.
     pub fn meaning(&self, operation: CacheOperation, status: u16, text: &[u8]) -> Option<ReplyMeaning> {
         let counts = matches!(self, Self::Keyed { dialect: KeyedDialect::Resp(_), .. })

@@ -76,6 +76,17 @@ struct RequestedKey {
     is_absent: bool,
 }
 
+/// A key of the request that is outstanding on a slot.
+#[derive(Debug, Default)]
+pub(super) struct AskedKey {
+    key: RequestedKey,
+    pub name: Vec<u8>,
+    /// Bytes of its values.
+    pub length: usize,
+    /// Whether the reply has its value.
+    is_found: bool,
+}
+
 impl Cache {
     pub(super) fn new(spec: &CacheSpec, carrier: Carrier, requests: Requests) -> Self {
         let operations = spec.mixed();
@@ -220,6 +231,13 @@ impl Cache {
         }
     }
 
+    /// Makes `asked` this key.
+    fn ask(&self, key: RequestedKey, asked: &mut AskedKey) {
+        self.name_key(&key, &mut asked.name);
+        asked.length = self.value_length(key.number);
+        (asked.key, asked.is_found) = (key, false);
+    }
+
     fn kind(&self, kind: GetKind) -> OperationId {
         OperationId(self.operations.len() as u16 + kind as u16)
     }
@@ -252,10 +270,10 @@ impl CacheSessions {
         Self { cache, random, delays, slots: Vec::new(), failures }
     }
 
-    /// Operation, key and bytes of the key's value of what was asked last on a slot.
-    pub(super) fn asked(&mut self, slot: u32) -> (CacheOperation, &[u8], usize) {
+    /// What was asked last on a slot.
+    pub(super) fn asked(&mut self, slot: u32) -> (CacheOperation, &[AskedKey]) {
         let check = self.slots[slot as usize].check.inner();
-        (check.operation, &check.name, check.length)
+        (check.operation, check.asked())
     }
 
     fn begin(&mut self, slot: u32, operation: CacheOperation, key: RequestedKey) -> RequestId {
@@ -264,9 +282,9 @@ impl CacheSessions {
         let cache = &self.cache;
         check.give_up();
         check.reset();
-        (check.operation, check.key, check.delay) = (operation, key, None);
-        cache.name_key(&key, &mut check.name);
-        check.length = cache.value_length(key.number);
+        (check.operation, check.delay, check.keys) = (operation, None, 1);
+        let asked = &mut check.asked[0];
+        cache.ask(key, asked);
         let mut origin = Origin::new(key.number, 0);
         let deletes = operation == CacheOperation::Delete;
         let writes = deletes || operation == CacheOperation::Set;
@@ -276,8 +294,25 @@ impl CacheSessions {
             check.unsettled = Some(placed);
             origin = Origin::new(key.number, edition);
         }
-        let value = KeyedValue { key: &check.name, block: &cache.block, origin, length: check.length };
+        let value = KeyedValue { key: &asked.name, block: &cache.block, origin, length: asked.length };
         cache.requests.fill(cache.operation_id(operation), operation, &value, buffer);
+        RequestId(slot)
+    }
+
+    /// A get of as many keys as a batch has, the first of them given.
+    fn begin_batch(&mut self, slot: u32, first: RequestedKey) -> RequestId {
+        let CacheSlot { buffer, check } = &mut self.slots[slot as usize];
+        let check = check.inner();
+        let cache = &self.cache;
+        check.give_up();
+        check.reset();
+        (check.operation, check.delay, check.keys) = (CacheOperation::Get, None, check.asked.len());
+        for (at, asked) in check.asked.iter_mut().enumerate() {
+            let key = if at == 0 { first } else { cache.draw(CacheOperation::Get, &mut self.random) };
+            cache.ask(key, asked);
+        }
+        let names = check.asked.iter().map(|asked| &asked.name[..]);
+        cache.requests.fill_batch(cache.operation_id(CacheOperation::Get), names, buffer);
         RequestId(slot)
     }
 
@@ -288,6 +323,9 @@ impl CacheSessions {
         }
         let cache = &self.cache;
         let (operation, key) = cache.next_request(&mut self.random, named);
+        if operation == CacheOperation::Get && cache.spec.batch > 1 {
+            return self.begin_batch(slot, key);
+        }
         let refill = cache.spec.refill.filter(|_| operation == CacheOperation::Get);
         let delay = refill.map(|law| time_at(law, 1.0 - unit(self.delays.next_u64())));
         let id = self.begin(slot, operation, key);
@@ -371,11 +409,11 @@ impl Sessions for CacheSessions {
 struct CacheCheck {
     cache: Arc<Cache>,
     operation: CacheOperation,
-    key: RequestedKey,
-    /// The key's name.
-    name: Vec<u8>,
-    /// Bytes of the key's values.
-    length: usize,
+    /// As many as a batch has.
+    asked: Box<[AskedKey]>,
+    /// How many of them the request is for, and the index of that whose value is arriving.
+    keys: usize,
+    at: usize,
     /// The write whose end is not known.
     unsettled: Option<PlacedKey>,
     /// How long the backend takes if this get misses; `None` if nobody asks it.
@@ -398,11 +436,11 @@ impl CacheCheck {
     fn new(cache: Arc<Cache>) -> Self {
         Self {
             value: ValueReply::new(cache.carrier),
+            asked: (0..cache.spec.batch).map(|_| AskedKey::default()).collect(),
             cache,
             operation: CacheOperation::Get,
-            key: RequestedKey::default(),
-            name: Vec::new(),
-            length: 0,
+            keys: 1,
+            at: 0,
             unsettled: None,
             delay: None,
             missed: None,
@@ -423,19 +461,30 @@ impl CacheCheck {
         }
     }
 
-    /// Counts a get that was answered rightly.
-    fn count(&mut self, is_miss: bool) {
-        let bytes = self.length as u64;
-        self.counts.add(Count::AskedBytes, bytes);
+    fn asked(&self) -> &[AskedKey] {
+        &self.asked[..self.keys]
+    }
+
+    /// Counts a get that was answered rightly: a hit if every key was found.
+    fn count(&mut self) {
+        let is_miss = self.asked().iter().any(|asked| !asked.is_found);
         self.kind = Some(self.cache.kind(if is_miss { GetKind::Miss } else { GetKind::Hit }));
-        self.missed = (is_miss && !self.key.is_absent).then_some(self.key.sent.key);
-        if !is_miss {
+        let RequestedKey { is_absent, sent, .. } = self.asked[0].key;
+        self.missed = (is_miss && !is_absent).then_some(sent.key);
+        (0..self.keys).for_each(|at| self.count_key(at));
+    }
+
+    fn count_key(&mut self, at: usize) {
+        let AskedKey { key, length, is_found, .. } = &self.asked[at];
+        let bytes = *length as u64;
+        self.counts.add(Count::AskedBytes, bytes);
+        if *is_found {
             self.counts.add(Count::HitBytes, bytes);
             return self.counts.add(Count::Hits, 1);
         }
-        let cause = match self.key.is_absent {
+        let cause = match key.is_absent {
             true => Cause::Compulsory,
-            false => self.cache.editions.cause(&self.key.sent),
+            false => self.cache.editions.cause(&key.sent),
         };
         let cause = match cause {
             Cause::Compulsory => Count::CompulsoryMisses,
@@ -449,7 +498,7 @@ impl CacheCheck {
 
     fn end_refill(&mut self) {
         if std::mem::take(&mut self.is_refill) {
-            self.cache.editions.end_refill(self.key.sent.key);
+            self.cache.editions.end_refill(self.asked[0].key.sent.key);
         }
     }
 
@@ -461,29 +510,40 @@ impl CacheCheck {
     /// A reply that says that there is a value.
     fn judge(&self) -> Result<(), &'static str> {
         let editions = &self.cache.editions;
+        let AskedKey { key, length, .. } = &self.asked[self.at];
         match self.operation {
             CacheOperation::Set => return Ok(()),
-            _ if self.key.is_absent => return Err(Wrong::Foreign.words()),
+            _ if key.is_absent => return Err(Wrong::Foreign.words()),
             CacheOperation::Delete => return Ok(()),
-            CacheOperation::Head => return editions.may_exist(&self.key.sent).map_err(Wrong::words),
+            CacheOperation::Head => return editions.may_exist(&key.sent).map_err(Wrong::words),
             CacheOperation::Get => {}
         }
         if !self.value.is_whole() {
             return Err("torn: not an object with the key that was asked for and its value");
         }
         let arrived = self.value.value.arrived();
-        editions.judge(&self.key.sent, self.key.number, arrived).map_err(Wrong::words)?;
+        editions.judge(&key.sent, key.number, arrived).map_err(Wrong::words)?;
         // Keys of other lengths have been refused by their names, unless these were cut.
-        match (arrived, self.value.value.length() == self.length) {
+        match (arrived, self.value.value.length() == *length) {
             (Arrived::Whole(..) | Arrived::Short(..), true) => Ok(()),
             _ => Err(Wrong::Torn.words()),
         }
     }
 }
 
+impl CacheCheck {
+    /// Judges the value that has arrived, the one of the key at `at`.
+    fn end_value(&mut self) {
+        match self.judge() {
+            Ok(()) => {}
+            Err(wrong) => self.wrong = self.wrong.or(Some(wrong)),
+        }
+    }
+}
+
 impl Reset for CacheCheck {
     fn reset(&mut self) {
-        self.status = 0;
+        (self.status, self.at) = (0, 0);
         self.value = ValueReply::new(self.cache.carrier);
         (self.wrong, self.kind, self.missed) = (None, None, None);
         self.words.clear();
@@ -497,10 +557,19 @@ impl Check for CacheCheck {
 
     fn data(&mut self, bytes: &[u8]) {
         if self.is_value() {
-            self.value.piece(&self.cache.block, &self.name, bytes);
+            self.value.piece(&self.cache.block, &self.asked[self.at].name, bytes);
         } else {
             self.words.push(bytes);
         }
+    }
+
+    fn value(&mut self, index: u16) {
+        if self.asked[self.at].is_found {
+            self.end_value();
+        }
+        self.at = usize::from(index);
+        self.asked[self.at].is_found = true;
+        self.value = ValueReply::new(self.cache.carrier);
     }
 
     fn trailers(&mut self, fields: &Head<'_>) {
@@ -523,13 +592,17 @@ impl Check for CacheCheck {
             let end = if meaning == ReplyMeaning::Refused { WriteEnd::Refused } else { WriteEnd::Done };
             self.cache.editions.settle(key, end);
         }
-        let judged = if meaning == ReplyMeaning::Done { self.judge() } else { Ok(()) };
-        if let Err(wrong) = judged {
-            self.wrong = Some(wrong);
+        if self.keys == 1 {
+            self.asked[0].is_found = meaning == ReplyMeaning::Done;
+        }
+        if self.asked[self.at].is_found {
+            self.end_value();
+        }
+        if self.wrong.is_some() {
             return Outcome::Error(ErrorKind::Check);
         }
         if self.operation == CacheOperation::Get {
-            self.count(meaning == ReplyMeaning::Nothing);
+            self.count();
         }
         Outcome::Ok
     }
@@ -540,7 +613,7 @@ impl Check for CacheCheck {
 
     /// Until the application has the value. What is nowhere is waited for nowhere.
     fn longer_time(&self) -> Option<LongerTime> {
-        let delay = self.delay.filter(|_| self.kind.is_some() && !self.key.is_absent)?;
+        let delay = self.delay.filter(|_| self.kind.is_some() && !self.asked[0].key.is_absent)?;
         let by = if self.missed.is_some() { delay } else { Nanoseconds::ZERO };
         Some(LongerTime { operation: self.cache.kind(GetKind::Lookup), by })
     }

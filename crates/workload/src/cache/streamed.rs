@@ -9,17 +9,21 @@ use weighbridge_model::experiment::{CacheOperation, CacheSpec};
 use super::replay::Replay;
 use super::reply::Carrier;
 use super::requests::Requests;
-use super::sessions::{Cache, CacheSessions};
+use super::sessions::{AskedKey, Cache, CacheSessions};
 
 /// Requests in the order in which one connection sends them, without an end.
 pub struct CacheStream {
     sessions: CacheSessions,
+    /// Keys of the current request, and how many of them have been told.
+    keys: usize,
+    told: usize,
     /// Requests that fill the cache and are still to come.
     fill: u64,
+    fills: bool,
     ttl: u32,
 }
 
-/// A request for one key.
+/// A request for one key; a get of several is as many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamedRequest {
     pub operation: CacheOperation,
@@ -42,7 +46,7 @@ impl CacheStream {
         let mut sessions = CacheSessions::new(cache);
         sessions.prepare(1);
         sessions.rewind(substream);
-        Self { sessions, fill, ttl: spec.ttl.unwrap_or(0) }
+        Self { sessions, keys: 0, told: 0, fill, fills: false, ttl: spec.ttl.unwrap_or(0) }
     }
 }
 
@@ -50,13 +54,18 @@ impl Iterator for CacheStream {
     type Item = StreamedRequest;
 
     fn next(&mut self) -> Option<StreamedRequest> {
-        self.sessions.open(0);
-        let fills = self.fill > 0;
-        self.fill = self.fill.saturating_sub(1);
-        let (operation, name, value_length) = self.sessions.asked(0);
+        if self.told == self.keys {
+            self.sessions.open(0);
+            self.fills = self.fill > 0;
+            self.fill = self.fill.saturating_sub(1);
+            (self.keys, self.told) = (self.sessions.asked(0).1.len(), 0);
+        }
+        let (operation, asked) = self.sessions.asked(0);
+        let AskedKey { name, length, .. } = &asked[self.told];
+        self.told += 1;
         let key = String::from_utf8_lossy(name).into_owned();
         let ttl = if operation == CacheOperation::Set { self.ttl } else { 0 };
-        Some(StreamedRequest { operation, key, value_length, ttl, fills })
+        Some(StreamedRequest { operation, key, value_length: *length, ttl, fills: self.fills })
     }
 }
 
@@ -97,6 +106,16 @@ mod tests {
                 CacheOperation::Head => format!("mg {key}"),
             };
             assert_eq!(String::from_utf8_lossy(&bytes[..end]), line);
+        }
+        // A get of several keys is told key by key.
+        let batched =
+            CacheSpec { batch: 3, keys: 10, mix: CacheMix { get: 1.0, ..spec.mix }, ..spec.clone() };
+        let batched: Vec<_> = CacheStream::new(&batched, 7, None).skip(10).take(3000).collect();
+        let runs =
+            batched.chunk_by(|a, b| (a.operation, b.operation) == (CacheOperation::Get, CacheOperation::Get));
+        for run in runs.filter(|run| run[0].operation == CacheOperation::Get) {
+            let is_last = run.last() == batched.last();
+            assert!(run.len() % 3 == 0 || is_last, "{} keys", run.len());
         }
         assert_ne!(streamed, CacheStream::new(&spec, 8, None).take(5000).collect::<Vec<_>>());
     }

@@ -71,6 +71,10 @@ impl<C: Explain> Check for Noted<C> {
         self.check.data(bytes);
     }
 
+    fn value(&mut self, index: u16) {
+        self.check.value(index);
+    }
+
     fn messages(&mut self, count: u32) {
         self.check.messages(count);
     }

@@ -23,6 +23,8 @@ pub use replay::{REPLAY_MOST, ReplayFormat, ReplaySets, ReplaySpec};
 const TTL_MOST: u32 = 30 * 24 * 3600;
 /// The most keys: 12 bytes are kept for each.
 const KEYS_MOST: u64 = 100_000_000;
+/// Most keys of one get.
+const BATCH_MOST: u64 = 1000;
 
 /// Values under keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +49,9 @@ pub struct CacheSpec {
     /// Seconds after which a value that was set runs out; `None` if it does not.
     #[serde(default)]
     pub ttl: Option<u32>,
+    /// Keys that one get asks for.
+    #[serde(default = "one")]
+    pub batch: u16,
     pub start: CacheStart,
     /// Requests come from this file, in its order; `keys` and `mix` are then what it holds, and no law is drawn from.
     #[serde(default)]
@@ -140,6 +145,7 @@ impl Default for CacheSpec {
             absent: Ratio::new(0.0),
             refill: None,
             ttl: None,
+            batch: 1,
             start: CacheStart::Warm,
             trace: None,
             seed: 1,
@@ -178,10 +184,25 @@ impl CacheSpec {
     }
 
     /// Errors: key and reason.
+    fn check_batch(&self) -> Result<(), (&'static str, String)> {
+        let without = match (self.batch > 1, &self.refill, &self.trace) {
+            (true, Some(_), _) => {
+                "is not filled again by misses; write `refill = false`, or leave `batch` out"
+            }
+            (true, _, Some(_)) => {
+                "is not what a trace holds, whose gets have one key each; leave `batch` or `trace` out"
+            }
+            _ => return Ok(()),
+        };
+        Err(("batch", format!("a cache whose gets ask for several keys {without}")))
+    }
+
+    /// Errors: key and reason.
     fn check(&self) -> Result<(), (&'static str, String)> {
         if self.mixed().is_empty() {
             return Err(("mix", "needs an operation with a weight above zero".to_owned()));
         }
+        self.check_batch()?;
         self.check_replay()?;
         if self.trace.is_some() {
             return Ok(());
@@ -238,6 +259,7 @@ impl Spec for CacheSpec {
             absent: share(reader, "absent")?.unwrap_or(standard.absent),
             refill: refill(reader)?.unwrap_or(standard.refill),
             ttl: ttl(reader)?,
+            batch: reader.integer("batch", 1, BATCH_MOST)?.map_or(1, |keys| keys as u16),
             start: reader.choice("start", &words)?.unwrap_or_default(),
             trace,
             seed: standard.seed,
@@ -260,6 +282,9 @@ impl Spec for CacheSpec {
         table.insert("start".into(), self.start.name().into());
         if let Some(seconds) = self.ttl {
             table.insert("ttl".into(), format!("{seconds} s").into());
+        }
+        if self.batch > 1 {
+            table.insert("batch".into(), i64::from(self.batch).into());
         }
         if let Some(trace) = &self.trace {
             table.insert("trace".into(), replay::write(trace).into());
@@ -307,7 +332,8 @@ impl Spec for CacheSpec {
         if let Some(trace) = &self.trace {
             return format!("cache {operations} of {}", trace.file);
         }
-        format!("cache {operations} of {} keys, {}, values {}", self.keys, self.popularity, self.value)
+        let batch = if self.batch > 1 { format!(", {} a get", self.batch) } else { String::new() };
+        format!("cache {operations} of {} keys{batch}, {}, values {}", self.keys, self.popularity, self.value)
     }
 
     fn leads_to_more(&self) -> bool {
@@ -344,10 +370,15 @@ impl Spec for CacheSpec {
         let carries = |protocol: Protocol| {
             protocol.is_rest() || matches!(protocol, Protocol::MEMCACHED | Protocol::RESP)
         };
-        let rest = variants.iter().find(|variant| variant.protocol.is_rest() && self.ttl.is_some());
-        if let Some(variant) = rest {
+        let lacking = match (self.ttl.is_some(), self.batch > 1) {
+            (true, _) => Some(("times to live", "ttl")),
+            (false, true) => Some(("gets of several keys", "batch")),
+            (false, false) => None,
+        };
+        let rest = variants.iter().find(|variant| variant.protocol.is_rest());
+        if let (Some(variant), Some((what, key))) = (rest, lacking) {
             return Err(format!(
-                "variant `{}`: `{}` has no times to live; leave `workload.ttl` out, or use `protocol = \"memcached\"` or `\"resp\"`",
+                "variant `{}`: `{}` has no {what}; leave `workload.{key}` out, or use `protocol = \"memcached\"` or `\"resp\"`",
                 variant.name,
                 variant.protocol.name()
             ));
@@ -361,6 +392,11 @@ impl Spec for CacheSpec {
             )),
         }
     }
+}
+
+/// Runs of before have gets of one key.
+const fn one() -> u16 {
+    1
 }
 
 fn mix(reader: Reader<'_>) -> Read<CacheMix> {
@@ -448,6 +484,7 @@ mod tests {
              popularity = 'zipf:1.2'\ndelete_popularity = 'hotspot:20%=80%'\ndelete_absent = '50 %'\n\
              fresh = 0\nabsent = '1 %'\nrefill = 'exponential:mean=2ms'\nstart = 'cold'",
         );
+        assert_eq!(spec("batch = 16").batch, 16);
         assert_eq!(all.mixed(), [CacheOperation::Get, CacheOperation::Head]);
         assert_eq!(all.operations(), ["get", "head", "get hit", "get miss", "refill", "lookup"]);
         assert_eq!(all.first_operations().len(), 2);
@@ -520,6 +557,10 @@ mod tests {
                 "refill = '1 ms'\ntrace = { file = 't.csv', format = 'meta' }",
                 "write `sets = \"ignore\"` in `trace`, or leave `refill` out",
             ),
+            ("batch = 0", "must be"),
+            ("batch = 1001", "must be"),
+            ("batch = 2\nrefill = '1 ms'", "write `refill = false`, or leave `batch` out"),
+            ("batch = 2\ntrace = { file = 't.csv', format = 'meta' }", "leave `batch` or `trace` out"),
             ("ttl = '1500 ms'", "must be whole seconds from 1 s to 30 days"),
             ("ttl = '0 s'", "must be whole seconds from 1 s to 30 days"),
             ("ttl = '3000000 s'", "must be whole seconds from 1 s to 30 days"),
