@@ -471,7 +471,7 @@ pub struct MessageTally {
 }
 
 /// All histograms of one trial at one point, measured windows only; merged by addition.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tallies {
     /// One entry per operation and outcome that occurred.
     pub entries: Vec<Tally>,
@@ -485,19 +485,6 @@ pub struct Tallies {
     pub handshakes: Handshakes,
     /// Legs of good replies, where the kernel stamped them.
     pub legs: Legs,
-}
-
-impl Default for Tallies {
-    fn default() -> Self {
-        Self {
-            entries: Vec::new(),
-            messages: Vec::new(),
-            lag: FoldableHistogram::default(),
-            loop_delay: FoldableHistogram::default(),
-            handshakes: Handshakes::default(),
-            legs: Legs::default(),
-        }
-    }
 }
 
 impl Tallies {
