@@ -216,8 +216,8 @@ fn histograms<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> (TimeHistogra
     let (mut response, mut service) = (time_histogram(), time_histogram());
     for tally in tallies {
         if matches!(tally.outcome, Outcome::Ok | Outcome::Error(ErrorKind::Timeout)) {
-            crate::records::add(&mut response, &tally.response);
-            crate::records::add(&mut service, &tally.service);
+            tally.response.add_to(&mut response);
+            tally.service.add_to(&mut service);
         }
     }
     (response, service)

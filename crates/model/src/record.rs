@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::{TimeHistogram, time_histogram};
+use crate::histogram::{FoldableHistogram, TimeHistogram, time_histogram};
 use crate::id::{OperationId, PointId, VariantId};
 use crate::legs::{KernelStamps, Legs};
 use crate::machine::MachineCpu;
@@ -455,8 +455,8 @@ pub struct Tally {
     pub operation: OperationId,
     /// The outcome; a timeout's times are lower bounds.
     pub outcome: Outcome,
-    pub response: TimeHistogram,
-    pub service: TimeHistogram,
+    pub response: FoldableHistogram,
+    pub service: FoldableHistogram,
 }
 
 /// Times that are no request's: of the messages of streams, of each the time since the one before, or since its request
@@ -471,33 +471,20 @@ pub struct MessageTally {
 }
 
 /// All histograms of one trial at one point, measured windows only; merged by addition.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tallies {
     /// One entry per operation and outcome that occurred.
     pub entries: Vec<Tally>,
     /// One entry per operation of messages or sessions, and outcome.
     pub messages: Vec<MessageTally>,
     /// The generator's own lateness.
-    pub lag: TimeHistogram,
+    pub lag: FoldableHistogram,
     /// Time from epoll's return to the handling of an event.
-    pub loop_delay: TimeHistogram,
+    pub loop_delay: FoldableHistogram,
     /// TLS handshakes of the connections opened for the point and during its measured windows.
     pub handshakes: Handshakes,
     /// Legs of good replies, where the kernel stamped them.
     pub legs: Legs,
-}
-
-impl Default for Tallies {
-    fn default() -> Self {
-        Self {
-            entries: Vec::new(),
-            messages: Vec::new(),
-            lag: time_histogram(),
-            loop_delay: time_histogram(),
-            handshakes: Handshakes::default(),
-            legs: Legs::default(),
-        }
-    }
 }
 
 impl Tallies {
@@ -508,8 +495,8 @@ impl Tallies {
             self.entries.push(Tally {
                 operation,
                 outcome,
-                response: time_histogram(),
-                service: time_histogram(),
+                response: FoldableHistogram::default(),
+                service: FoldableHistogram::default(),
             });
             self.entries.len() - 1
         });
@@ -553,24 +540,34 @@ impl Tallies {
     pub fn merge(&mut self, other: &Self) {
         for tally in &other.entries {
             let mine = self.entry(tally.operation, tally.outcome);
-            mine.response.add(&tally.response).expect("same bounds");
-            mine.service.add(&tally.service).expect("same bounds");
+            tally.response.add_to(&mut mine.response);
+            tally.service.add_to(&mut mine.service);
         }
         for tally in &other.messages {
             self.messages_entry(tally.operation, tally.outcome).add(&tally.times).expect("same bounds");
         }
-        self.lag.add(&other.lag).expect("same bounds");
-        self.loop_delay.add(&other.loop_delay).expect("same bounds");
+        other.lag.add_to(&mut self.lag);
+        other.loop_delay.add_to(&mut self.loop_delay);
         self.handshakes.merge(&other.handshakes);
         self.legs.merge(&other.legs);
+    }
+
+    /// Gives back what empty buckets take, of times of requests and of the generator's lateness and delay.
+    pub fn fold(&mut self) {
+        for tally in &mut self.entries {
+            tally.response.fold();
+            tally.service.fold();
+        }
+        self.lag.fold();
+        self.loop_delay.fold();
     }
 
     /// Response and service histograms of all good replies, operations merged.
     pub fn ok(&self) -> (TimeHistogram, TimeHistogram) {
         let (mut response, mut service) = (time_histogram(), time_histogram());
         for tally in self.entries.iter().filter(|t| t.outcome == Outcome::Ok) {
-            response.add(&tally.response).expect("same bounds");
-            service.add(&tally.service).expect("same bounds");
+            tally.response.add_to(&mut response);
+            tally.service.add_to(&mut service);
         }
         (response, service)
     }

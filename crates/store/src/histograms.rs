@@ -122,7 +122,12 @@ pub(crate) fn read_histograms(series: Series, bytes: &[u8]) -> Result<Vec<Tallie
             (Some((first, response)), Some((operation, outcome)), Time::Service)
                 if first.request == label.request =>
             {
-                open.entries.push(Tally { operation, outcome, response, service: histogram });
+                open.entries.push(Tally {
+                    operation,
+                    outcome,
+                    response: response.into(),
+                    service: histogram.into(),
+                });
                 None
             }
             (None, Some((operation, outcome)), Time::Message) => {
@@ -139,7 +144,11 @@ pub(crate) fn read_histograms(series: Series, bytes: &[u8]) -> Result<Vec<Tallie
             }
             (None, None, Time::Lag) => Some((label, histogram)),
             (Some((first, lag)), None, Time::LoopDelay) if first.time == Time::Lag => {
-                all.push(Tallies { lag, loop_delay: histogram, ..std::mem::take(&mut open) });
+                let (lag, loop_delay) = (lag.into(), histogram.into());
+                let mut tallies = Tallies { lag, loop_delay, ..std::mem::take(&mut open) };
+                // Of a run all trials are read before any is judged.
+                tallies.fold();
+                all.push(tallies);
                 None
             }
             (Some((first, _)), ..) => return Err(expected(&format!("the partner of `{}`", first.text()))),
@@ -161,7 +170,7 @@ fn labelled(series: Series, at: usize, tallies: &Tallies) -> impl Iterator<Item 
     let label = move |request, time| Label { series, at, request, time };
     let requests = tallies.entries.iter().flat_map(move |tally| {
         let request = Some((tally.operation, tally.outcome));
-        [(label(request, Time::Response), &tally.response), (label(request, Time::Service), &tally.service)]
+        [(label(request, Time::Response), &*tally.response), (label(request, Time::Service), &*tally.service)]
     });
     let handshakes = HandshakeKind::ALL.into_iter().filter_map(move |kind| {
         tallies.handshakes.get(kind).map(|times| (label(None, Time::Handshake(kind)), times))
@@ -173,11 +182,10 @@ fn labelled(series: Series, at: usize, tallies: &Tallies) -> impl Iterator<Item 
     let legs = Leg::ALL
         .into_iter()
         .filter_map(move |leg| tallies.legs.get(leg).map(|times| (label(None, Time::Leg(leg)), times)));
-    requests
-        .chain(messages)
-        .chain(handshakes)
-        .chain(legs)
-        .chain([(label(None, Time::Lag), &tallies.lag), (label(None, Time::LoopDelay), &tallies.loop_delay)])
+    requests.chain(messages).chain(handshakes).chain(legs).chain([
+        (label(None, Time::Lag), &*tallies.lag),
+        (label(None, Time::LoopDelay), &*tallies.loop_delay),
+    ])
 }
 
 fn write_line(
@@ -428,8 +436,10 @@ mod tests {
 
     #[test]
     fn a_histogram_of_other_bounds_is_refused_both_ways() {
-        let tallies =
-            Tallies { lag: TimeHistogram::new_with_bounds(1, 1_000_000, 3).unwrap(), ..Tallies::default() };
+        let tallies = Tallies {
+            lag: TimeHistogram::new_with_bounds(1, 1_000_000, 3).unwrap().into(),
+            ..Tallies::default()
+        };
         let problem = write_histograms(Series::Points, &[tallies], &[]).unwrap_err();
         assert!(problem.contains("point=0;time=lag") && problem.contains("1000000"), "{problem}");
     }

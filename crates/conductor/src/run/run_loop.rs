@@ -18,7 +18,7 @@ use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Batches;
 use weighbridge_model::plan::{Division, PlanFile};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::TrialRecord;
+use weighbridge_model::record::{Tallies, TrialRecord};
 use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
@@ -149,6 +149,12 @@ fn without_secrets(mut event: Event, secrets: &Secrets) -> Event {
         _ => {}
     }
     event
+}
+
+/// A trial whose record is written: it is kept until the run ends.
+fn folded(mut trial: TrialRecord) -> TrialRecord {
+    trial.tallies.iter_mut().for_each(Tallies::fold);
+    trial
 }
 
 struct RunLoop<'a> {
@@ -371,7 +377,7 @@ impl RunLoop<'_> {
         }
         self.writer.write_block(&self.participants(), &result.trials)?;
         let void = self.counts().1;
-        self.trials.extend(result.trials);
+        self.trials.extend(result.trials.into_iter().map(folded));
         match self.counts() {
             (_, now, reason) if now > void => self.emit(Event::BlockVoid { block: number, reason }),
             _ => {

@@ -79,8 +79,8 @@ impl<'a> VariantTotals<'a> {
         for cell in &cells {
             add(&mut service, &cell.times(Scope::All).service);
             for tallies in cell.trials.iter().filter_map(|trial| trial.tallies.get(point.index())) {
-                add(&mut lag, &tallies.lag);
-                add(&mut loop_delay, &tallies.loop_delay);
+                tallies.lag.add_to(&mut lag);
+                tallies.loop_delay.add_to(&mut loop_delay);
             }
         }
         let requests = cells.iter().map(Cell::requests).sum();

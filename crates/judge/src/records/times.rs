@@ -39,8 +39,8 @@ impl Times {
             Scope::One(one) => one == operation,
         };
         for tally in tallies.entries.iter().filter(|t| t.outcome == outcome && wanted(t.operation)) {
-            add(&mut self.response, &tally.response);
-            add(&mut self.service, &tally.service);
+            tally.response.add_to(&mut self.response);
+            tally.service.add_to(&mut self.service);
         }
         // Messages and sessions are not requests: they count only for a scope that names them.
         if let Scope::One(operation) = scope

@@ -128,18 +128,21 @@ pub(super) fn positive_time(reader: &Reader<'_>, key: &'static str) -> Read<Opti
     })
 }
 
+/// Most blocks of a run: some hours of short ones. `peers/trust/soak` holds a run of 2,000 to its memory.
+const MOST_BLOCKS: u64 = 10_000;
+
 /// `blocks = 8` is exactly so many; a table has the fewest and the most.
 fn blocks(reader: &Reader<'_>, rules: &mut PlanRules) -> Read<()> {
     if matches!(reader.node("blocks"), Some(Node { value: Value::Integer(_), .. })) {
-        if let Some(exactly) = reader.integer("blocks", 1, 1_000)? {
+        if let Some(exactly) = reader.integer("blocks", 1, MOST_BLOCKS)? {
             (rules.blocks_min, rules.blocks_max) = (exactly as u32, exactly as u32);
         }
         return Ok(());
     }
     let Some(blocks) = reader.table("blocks")? else { return Ok(()) };
-    rules.blocks_min = blocks.integer("min", 1, 1_000)?.map_or(rules.blocks_min, |n| n as u32);
+    rules.blocks_min = blocks.integer("min", 1, MOST_BLOCKS)?.map_or(rules.blocks_min, |n| n as u32);
     rules.blocks_max =
-        blocks.integer("max", 1, 1_000)?.map_or(rules.blocks_max.max(rules.blocks_min), |n| n as u32);
+        blocks.integer("max", 1, MOST_BLOCKS)?.map_or(rules.blocks_max.max(rules.blocks_min), |n| n as u32);
     if rules.blocks_max < rules.blocks_min {
         let message = format!(
             "`plan.blocks`: max = {} is below min = {}; raise one or lower the other",

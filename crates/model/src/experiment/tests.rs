@@ -182,7 +182,7 @@ fn errors_name_file_line_key_and_what_is_allowed() {
         ),
         ("[workload]\nname='http'\n[load]\nmodel='open'\n", &["x.toml:3:", "`rate = \"5000/s\"`"]),
         ("[workload]\nname='http'\n[load]\nrate='5/s'\n", &["`model = \"open\"`"]),
-        ("[workload]\nname='http'\n[plan]\nblocks = 0\n", &["x.toml:4:", "`plan.blocks`", "1 to 1000"]),
+        ("[workload]\nname='http'\n[plan]\nblocks = 0\n", &["x.toml:4:", "`plan.blocks`", "1 to 10000"]),
         (
             "[workload]\nname='http'\n[plan]\nblocks = { min = 9, max = 3 }\n",
             &["x.toml:4:", "max = 3 is below min = 9"],
