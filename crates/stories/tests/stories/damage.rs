@@ -240,10 +240,12 @@ fn read(run: &Path) -> Result<Read, ReadError> {
     Ok(Read { results, texts, trials: run.load_blocks()? })
 }
 
-/// Whether a message names the file, or says that it is not there. Where the digests were changed, it may name the file that
+/// Whether a message names the file, or says that it is not there. Where digests were changed (a block has those of its
+/// trials), it may name the file that
 /// they are wrong about.
 fn names(message: &str, run: &Path, file: &Path) -> bool {
-    let said = if file == Path::new("digests.json") { run.to_owned() } else { run.join(file) };
+    let has_digests = file == Path::new("digests.json") || file.starts_with("blocks");
+    let said = if has_digests { run.to_owned() } else { run.join(file) };
     let is_absent = message.contains("has no `run.json`") || message.contains("has no summary");
     message.contains(said.to_str().expect("UTF-8")) || is_absent
 }
@@ -394,8 +396,11 @@ fn pages_of_a_damaged_run_say_what_is_wrong_or_what_they_said_before() {
             let names_it =
                 reply.body.contains(file.to_str().expect("UTF-8")) || reply.body.contains("run.json");
             let is_digests = file == Path::new("digests.json");
+            // Without its manifest it is no run.
+            let is_none = file == Path::new("run.json")
+                && (reply.status == 404 || reply.body.contains("it is not a run folder"));
             assert!(
-                reply.body == *whole || names_it || is_digests,
+                reply.body == *whole || names_it || is_digests || is_none,
                 "{page}, {file:?}, {change:?}: {}",
                 reply.body
             );
