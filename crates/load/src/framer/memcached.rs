@@ -34,7 +34,7 @@ struct Pending {
 
 /// How far the current reply has got.
 #[derive(Debug, Clone, Copy, Default)]
-struct Progress {
+struct ReplySoFar {
     /// Whether it has reported a value.
     reported: Reported,
     /// The key after that of the last value: its index, and where it begins in the kept bytes.
@@ -82,7 +82,7 @@ pub struct Memcached {
     keys: VecDeque<u8>,
     state: ReplyState,
     line: LineSearch,
-    progress: Progress,
+    progress: ReplySoFar,
 }
 
 impl Memcached {
@@ -93,7 +93,7 @@ impl Memcached {
             keys: VecDeque::new(),
             state: ReplyState::Line,
             line: LineSearch::default(),
-            progress: Progress::default(),
+            progress: ReplySoFar::default(),
         }
     }
 
@@ -159,7 +159,7 @@ impl Memcached {
         }
         let named = line.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
         let end = self.pending.front().map_or(0, |pending| pending.keys);
-        let Progress { next, next_at, .. } = &mut self.progress;
+        let ReplySoFar { next, next_at, .. } = &mut self.progress;
         while *next_at < end {
             let rest = self.keys.range(*next_at..end);
             let length = rest.clone().position(|byte| *byte == b' ').unwrap_or(rest.len());
@@ -175,7 +175,7 @@ impl Memcached {
 
     /// Ends the oldest reply.
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        self.progress = Progress::default();
+        self.progress = ReplySoFar::default();
         self.answered(sink);
     }
 }
@@ -242,7 +242,7 @@ impl Ordered for Memcached {
         self.keys.clear();
         self.state = ReplyState::Line;
         self.line.reset();
-        self.progress = Progress::default();
+        self.progress = ReplySoFar::default();
     }
 }
 
