@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from .sample import Sample
 
-# Stated before anything is measured. The first quarter is left to settling; what a process holds for good it has by then.
+# The rule of every sitting. The first quarter is left to settling; what a process holds for good it has by then.
 MEMORY_SHARE = 0.05
 MEMORY_KIB = 2048
 DESCRIPTORS = 2

@@ -32,7 +32,7 @@ def _host(facts: dict[str, Any]) -> str:
     virtual = "virtual" if facts["virtual"] else "physical"
     return (
         f"{facts['at'][:10]}, {facts['cpu']} ({virtual}), {facts['cores']} cores, kernel {facts['kernel']}, "
-        f"{facts['minutes']} minutes, all at nice 19."
+        f"{facts['minutes']} minutes, started at nice 19."
     )
 
 

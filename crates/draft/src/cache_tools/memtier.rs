@@ -63,7 +63,7 @@ const KNOWN: &[ToolOption] = &[
     ToolOption::value("max-reconnect-attempts", None, RECONNECTS),
     ToolOption::value("reconnect-backoff-factor", None, RECONNECTS),
     ToolOption::value("connection-timeout", None, RECONNECTS),
-    ToolOption::value("multi-key-get", None, Effect::Refused("gets ask for one key here; leave it out")),
+    ToolOption::value("multi-key-get", None, Effect::Taken),
     ToolOption::value("select-db", None, Effect::Taken),
     ToolOption::flag("distinct-client-seed", None, Effect::None),
     ToolOption::flag("randomize", None, Effect::Noted("requests follow from `plan.seed`")),
@@ -83,7 +83,11 @@ const KNOWN: &[ToolOption] = &[
     ToolOption::value("data-size-range", None, Effect::Taken),
     ToolOption::value("data-size-list", None, Effect::Taken),
     ToolOption::value("data-size-pattern", None, Effect::Taken),
-    ToolOption::value("expiry-range", None, Effect::Refused("values do not expire here; leave it out")),
+    ToolOption::value(
+        "expiry-range",
+        None,
+        Effect::Refused("all values live equally long here, `workload.ttl`; leave it out"),
+    ),
     ToolOption::value("data-import", None, IMPORTED),
     ToolOption::flag("data-verify", None, Effect::Noted("every value is checked as it comes")),
     ToolOption::flag("verify-only", None, IMPORTED),
@@ -103,8 +107,9 @@ const KNOWN: &[ToolOption] = &[
 
 const GAUSSIAN: Effect = Effect::Refused("there is no Gaussian law of keys; leave it out");
 
-/// The most keys of the workload `cache`.
+/// The most keys of the workload `cache`, and of one get.
 const KEYS_MOST: u64 = 100_000_000;
+const BATCH_MOST: u32 = 1000;
 
 pub(super) fn draft(words: &[String]) -> Result<CacheDraft, ToolError> {
     let given = GivenOptions::read(words, KNOWN)?;
@@ -160,24 +165,40 @@ fn workload(given: &GivenOptions) -> Result<Vec<(&'static str, String)>, ToolErr
     let key = (prefix.len() + digits).max(keys.ilog10() as usize + 2);
     let pattern =
         given.last("key-pattern").map_or(Ok("uniform".to_owned()), |pattern| popularity(pattern, given))?;
-    Ok(vec![
+    let ratio = given.last("ratio").map_or(Ok(Ratio { sets: 1, gets: 10 }), ratio)?;
+    // The ratio is of keys, and a get asks for no more of them than the ratio has.
+    let asked = given.number::<u32>("multi-key-get", 0)?;
+    let batch = asked.min(ratio.gets).max(1);
+    if let Some(option) = given.last("multi-key-get").filter(|_| batch > BATCH_MOST) {
+        return Err(option.wrong(format!("at most {BATCH_MOST} keys of one get are allowed")));
+    }
+    let gets = f64::from(ratio.gets) / f64::from(batch);
+    let mut keys = vec![
         ("keys", keys.to_string()),
         ("key", key.to_string()),
         ("value", quoted(&value(given)?)),
-        ("mix", given.last("ratio").map_or(Ok("{ get = 10, set = 1 }".to_owned()), mix)?),
+        ("mix", format!("{{ get = {gets}, set = {} }}", ratio.sets)),
         ("popularity", quoted(&pattern)),
         ("start", quoted("cold")),
-    ])
+    ];
+    keys.extend((batch > 1).then(|| ("batch", batch.to_string())));
+    Ok(keys)
+}
+
+/// Keys that are set and that are asked for.
+struct Ratio {
+    sets: u32,
+    gets: u32,
 }
 
 /// `1:10`: sets and gets.
-fn mix(option: &GivenOption) -> Result<String, ToolError> {
+fn ratio(option: &GivenOption) -> Result<Ratio, ToolError> {
     let parts = option
         .value
         .split_once(':')
         .and_then(|(sets, gets)| Some((sets.parse::<u32>().ok()?, gets.parse::<u32>().ok()?)));
     match parts {
-        Some((sets, gets)) if sets > 0 || gets > 0 => Ok(format!("{{ get = {gets}, set = {sets} }}")),
+        Some((sets, gets)) if sets > 0 || gets > 0 => Ok(Ratio { sets, gets }),
         _ => Err(option.wrong("write `SETS:GETS`, whole numbers that are not both zero")),
     }
 }

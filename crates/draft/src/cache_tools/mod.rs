@@ -209,6 +209,16 @@ mod tests {
         );
         has(
             CacheTool::Memtier,
+            "memtier --key-maximum=1000 --ratio=1:30 --multi-key-get=10",
+            &["mix = { get = 3, set = 1 }", "batch = 10"],
+        );
+        has(
+            CacheTool::Memtier,
+            "memtier --key-maximum=1000 --multi-key-get=100",
+            &["mix = { get = 1, set = 1 }", "batch = 10"],
+        );
+        has(
+            CacheTool::Memtier,
             "memtier --data-size-range=10-90 --tls --key-maximum=1000",
             &["url = \"rediss://localhost:6379\"", "value = \"uniform:10,90\""],
         );
@@ -232,7 +242,16 @@ mod tests {
             (CacheTool::Memtier, "memtier --cluster-mode", "`--cluster-mode`"),
             (CacheTool::Memtier, "memtier -P memcache_binary", "`-P`: the binary protocol"),
             (CacheTool::Memtier, "memtier --key-pattern=G:G", "`--key-pattern`"),
-            (CacheTool::Memtier, "memtier --multi-key-get=10", "`--multi-key-get`"),
+            (
+                CacheTool::Memtier,
+                "memtier --multi-key-get=2000 --ratio=1:5000",
+                "`--multi-key-get`: at most 1000",
+            ),
+            (
+                CacheTool::Memtier,
+                "memtier --expiry-range=1-10",
+                "`--expiry-range`: all values live equally long",
+            ),
             (CacheTool::Memtier, "memtier --command='get x'", "`--command`"),
             (CacheTool::Memtier, "memtier --ratio=0:0", "`--ratio`"),
             (CacheTool::Memtier, "memtier -c x", "`-c`: `x`"),

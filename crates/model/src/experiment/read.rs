@@ -128,7 +128,7 @@ pub(super) fn positive_time(reader: &Reader<'_>, key: &'static str) -> Read<Opti
     })
 }
 
-/// Most blocks of a run: some hours of short ones. `peers/trust/soak` holds a run of 2,000 to its memory.
+/// Most blocks of a run: some hours of short ones.
 const MOST_BLOCKS: u64 = 10_000;
 
 /// `blocks = 8` is exactly so many; a table has the fewest and the most.

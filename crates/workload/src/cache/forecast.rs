@@ -526,4 +526,24 @@ mod tests {
         });
         assert!((rates[0] - rates[1]).abs() < 0.001, "{rates:?}");
     }
+
+    /// The oracle: as many gets of one key.
+    #[test]
+    fn a_get_of_several_keys_is_as_many_lookups() {
+        let one = |batch, get| CacheSpec {
+            batch,
+            mix: CacheMix { get, set: 1.0, delete: 0.5, head: 0.25 },
+            fresh: Ratio::new(0.02),
+            absent: Ratio::new(0.05),
+            ..spec(2_000, "zipf:0.9", "fixed:100")
+        };
+        let expected = |spec| {
+            CacheForecast::new(&spec, false)
+                .expect(EvictionPolicy::Lru, Bytes::new(40_000))
+                .expect("a formula")
+        };
+        let [batched, single] = [one(8, 1.0), one(1, 8.0)].map(expected);
+        assert_eq!(batched, single);
+        assert_ne!(expected(one(1, 1.0)), single, "the mix matters");
+    }
 }
