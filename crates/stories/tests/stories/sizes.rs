@@ -60,8 +60,6 @@ fn exported_without_void_blocks(world: &World, folder: &RunFolder, mut blocks: V
     let out = again.folder().path().to_str().expect("a plain path").to_owned();
     again.write_experiment(&folder.experiment().expect("an experiment")).expect("written");
     again.write_environment(&folder.environment().expect("an environment")).expect("written");
-    again.write_detail(&folder.detail().expect("a detail")).expect("written");
-    again.write_summary(&folder.summary().expect("a summary")).expect("written");
     let names = ["smooth", "planted"];
     let participants: Vec<_> = (0..)
         .zip(names)
@@ -70,6 +68,8 @@ fn exported_without_void_blocks(world: &World, folder: &RunFolder, mut blocks: V
     for block in &blocks {
         again.write_block(&participants, block).expect("written");
     }
+    again.write_detail(&folder.detail().expect("a detail")).expect("written");
+    again.write_summary(&folder.summary().expect("a summary")).expect("written");
     drop(again);
     let ended = world.weigh(&["export", &out, "--format", "ppbench-csv"]).end();
     assert!(ended.stderr.contains(&format!("without {gone} requests of void blocks")), "{ended}");
