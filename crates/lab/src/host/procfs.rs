@@ -199,13 +199,38 @@ pub(crate) fn threads(pid: Pid) -> Vec<Pid> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid::new)).collect()
 }
 
-/// Whether every thread of a process is stopped or has ended.
-pub(crate) fn all_threads_stopped(pid: Pid) -> bool {
+/// Whether no thread of a process can run before it, or one of `others`, is continued: each is stopped, has ended, or
+/// waits for a stopped child to execute its program.
+///
+/// Such a wait (`vfork`; `posix_spawn` uses it) does not end for a stop signal, so that the parent never looks stopped.
+/// `cgroup.freeze` counts it as frozen too.
+pub(crate) fn stands_still(pid: Pid, others: &[Pid]) -> bool {
     threads(pid).into_iter().all(|thread| {
         let line = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).unwrap_or_default();
-        ProcessStat::parse(&line)
-            .is_none_or(|stat| matches!(stat.state, 'T' | 't') || stat.has_stopped_for_good())
+        ProcessStat::parse(&line).is_none_or(|stat| match stat.state {
+            'T' | 't' => true,
+            'D' => is_making_a_process(pid, thread) && has_stopped_child(pid, others),
+            _ => stat.has_stopped_for_good(),
+        })
     })
+}
+
+/// Whether a thread is in a system call that makes a process; no where the kernel does not say.
+fn is_making_a_process(pid: Pid, thread: Pid) -> bool {
+    let making = [
+        libc::SYS_clone,
+        libc::SYS_clone3,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_vfork,
+    ];
+    let line = fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).unwrap_or_default();
+    let number = line.split_ascii_whitespace().next().and_then(|number| number.parse().ok());
+    number.is_some_and(|number| making.contains(&number))
+}
+
+fn has_stopped_child(parent: Pid, among: &[Pid]) -> bool {
+    let mut stats = among.iter().filter_map(|pid| ProcessStat::read(*pid));
+    stats.any(|stat| stat.parent == parent && matches!(stat.state, 'T' | 't'))
 }
 
 /// The last id that the kernel assigned: while it stays the same, no process or thread has started.

@@ -218,7 +218,7 @@ impl Unit {
         let mut running = None;
         let stopped = wait_until(|| {
             let members = self.members();
-            running = members.iter().copied().find(|pid| !procfs::all_threads_stopped(*pid));
+            running = members.iter().copied().find(|pid| !procfs::stands_still(*pid, &members));
             if let Some(pid) = running {
                 // A child that was forked while the signals were sent has received none.
                 let _ = sys::signal(SignalTarget::Process(pid), Signal::STOP);

@@ -163,6 +163,35 @@ fn freezing_by_signals_catches_a_role_that_forks_all_the_time() {
     role.stop(GRACE);
 }
 
+/// Go, Java, Python and the shell start programs this way. A child that is stopped before it executes its program keeps
+/// its parent in an uninterruptible wait.
+#[test]
+fn a_role_that_waits_for_its_child_to_execute_is_frozen_with_or_without_control_groups() {
+    for method in [FreezeMethod::Cgroup, FreezeMethod::Stop] {
+        let bench = Bench::with_method(method);
+        let pipe = bench.folder.path().join("pipe");
+        // The child opens the pipe first, and waits there for somebody who writes.
+        let script = "import os
+os.mkfifo('pipe')
+print('ready 1', flush=True)
+opens = [(os.POSIX_SPAWN_OPEN, 0, 'pipe', os.O_RDONLY, 0)]
+os.waitpid(os.posix_spawnp('cat', ['cat'], os.environ, file_actions=opens), 0)
+while True: pass";
+        let mut launch = bench.command(&["python3", "-c", script]);
+        launch.folder = Some(bench.folder.path().to_owned());
+        let mut role = bench.lab.launch(&launch).expect("it starts");
+        eventually("the child", || role.members().len() == 2);
+        role.freeze().expect("it can be frozen");
+        let frozen = settled(&mut role);
+        std::thread::sleep(Duration::from_millis(30));
+        assert_eq!(role.cpu_time(), frozen, "{method}: a frozen role used CPU");
+        role.thaw().expect("it can be thawed");
+        fs::write(&pipe, "").expect("the child reads it");
+        eventually("the child's end", || role.cpu_time().exited == 1);
+        role.stop(GRACE);
+    }
+}
+
 #[test]
 fn freezing_twice_is_freezing_once() {
     let bench = Bench::new();
