@@ -9,7 +9,8 @@ use weighbridge_model::record::steps::{COUNTED, PARTS, StepEnd, StepKind, StepRe
 use crate::stats::bootstrap::draw_index;
 use crate::thresholds::{
     BEYOND_PER_STEP, BRACKET_WIDTH, BUSY_SHARE, BUSY_STEPS, CEILING_NEAR, EXTRA_STEPS, LATE_STEPS,
-    SEARCH_BEGIN, SEARCH_HALVINGS, SEARCH_STEP, SEARCH_STEPS, STEEP_ELASTICITY, STEP_LONGEST, STEP_REQUESTS,
+    SEARCH_BEGIN, SEARCH_HALVINGS, SEARCH_STEP, SEARCH_STEPS, SPOILED_HALVINGS, STEEP_ELASTICITY,
+    STEP_LONGEST, STEP_REQUESTS,
 };
 
 use super::classify::{Class, classify, is_kept, load_ratio};
@@ -248,13 +249,16 @@ impl CapacityRule {
         {
             return Seek::Try(self.plan(last.step.rate.get(), last.step.kind));
         }
+        let is_low = |rate: f64| rate <= self.clamp(pace * SEARCH_BEGIN) * 0.5_f64.powi(SPOILED_HALVINGS);
         let rates = spoiled().map(|step| step.step.rate.get());
         let ceiling = rates.filter(|rate| is_ceiling(*rate)).min_by(f64::total_cmp);
         let low = tried.iter().rfind(|tried| tried.is_kept);
         let high = tried.iter().find(|tried| !tried.is_kept && low.is_none_or(|low| tried.rate > low.rate));
         match (low, high) {
             (None, None) => match ceiling {
-                Some(ceiling) if ceiling <= self.lowest() => Seek::Ended(CapacityEnd::AtLeast(rate(0.0))),
+                Some(ceiling) if ceiling <= self.lowest() || is_low(ceiling) => {
+                    Seek::Ended(CapacityEnd::AtLeast(rate(0.0)))
+                }
                 Some(ceiling) => Seek::Try(self.plan(0.5 * ceiling, StepKind::Bracket)),
                 None => Seek::Try(self.plan(self.clamp(pace * SEARCH_BEGIN), StepKind::Bracket)),
             },

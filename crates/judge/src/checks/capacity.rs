@@ -26,6 +26,12 @@ pub(crate) fn ends(context: &CheckContext<'_>) -> Option<Alarm> {
             format!("the objective was kept at every rate tried, up to {rate}"),
             "run it again: the first block saw less than the service can do, so something disturbed it",
         ),
+        CapacityEnd::AtLeast(rate) if rate.get() <= 0.0 => alarm(
+            Impact::Note,
+            "generator is the limit",
+            "requests were sent late at every rate tried, however low".to_owned(),
+            "`weigh doctor` says what disturbs the client; run it again on a quiet host, or give the client a core of its own",
+        ),
         CapacityEnd::AtLeast(rate) => alarm(
             Impact::Note,
             "generator is the limit",

@@ -2,7 +2,8 @@
 //! with its table in docs/STUDY.md.
 
 use weighbridge_judge::capacity::{CapacityEnd, LimitedBy, Outside, SearchStep};
-use weighbridge_model::record::steps::{StepFigure, StepKind};
+use weighbridge_model::quantity::PerSecond;
+use weighbridge_model::record::steps::{StepEnd, StepFigure, StepKind, StepRecord};
 
 use crate::capacity_laws::server::{Habit, Law, Service};
 use crate::capacity_laws::study::{OBJECTIVES, SERVICES, STARTS, study, truth};
@@ -135,7 +136,6 @@ fn a_rate_kept_once_by_chance_does_not_lead_the_search_above_a_grid_that_lies_to
 
 #[test]
 fn a_search_stops_at_the_rates_it_may_try() {
-    use weighbridge_model::quantity::PerSecond;
     let service = with_habit(100e-6, Habit::None);
     let mut bounded = rule("mean < 1 ms", 1);
     bounded.to = PerSecond::new(3_000.0);
@@ -149,4 +149,27 @@ fn a_search_stops_at_the_rates_it_may_try() {
     let found = find(service, "mean < 50 us", 1);
     assert!(matches!(found.estimate.end, CapacityEnd::Below(_)), "{:?}", found.estimate);
     assert!(found.seconds < 30.0, "{} s", found.seconds);
+}
+
+/// A busy host holds the generator up at any rate.
+#[test]
+fn a_search_whose_every_step_the_generator_spoiled_ends_soon() {
+    let found = find(SERVICES[0].1, "mean < 1 ms", 1);
+    let mut spoiled = found.steps[0][0].clone();
+    spoiled.step.end = StepEnd::Generator;
+    let rule = rule("mean < 1 ms", 1);
+    let pace = PerSecond::new(10_000.0).expect("a rate");
+    let (mut steps, mut seconds): (Vec<StepRecord>, f64) = (Vec::new(), 0.0);
+    let end = loop {
+        match rule.search(&steps, None, pace) {
+            SearchStep::Try(next) => {
+                (spoiled.step.rate, spoiled.step.length) = (next.rate, next.length);
+                seconds += next.length.as_secs_f64();
+                steps.push(spoiled.clone());
+            }
+            end => break end,
+        }
+        assert!(seconds < 60.0, "{} steps", steps.len());
+    };
+    assert_eq!(end, SearchStep::Ended(CapacityEnd::AtLeast(PerSecond::new(0.0).expect("a rate"))));
 }
