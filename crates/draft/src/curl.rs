@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use weighbridge_model::experiment::{Protocol, TlsSpec, TlsVersion, Url, suggestion};
 use weighbridge_model::quantity::Nanoseconds;
 
+use crate::parameters::rewrite;
 use crate::requests::{add_header, is_method, is_of_the_connection, name_all, target};
 use crate::{Address, Draft, ReadFile, Request, Server, secret};
 use options::{Does, KNOWN, Known};
@@ -399,16 +400,14 @@ impl PartialRequest {
         }
         let mut request = Request { headers: self.headers(), ..Request::get(&path) };
         self.place_body(&mut request);
+        let asked = request.path.split('?').next().unwrap_or("/");
+        let title = format!("{} {asked} at {}", request.method, url.authority());
+        // What the line holds is sent as it is.
+        rewrite(&mut request, &mut |_| None);
         if self.redirects {
             let note = "redirects are not followed (`-L`): where the server answers with one, give the address that it leads to";
             self.notes.push(note.to_owned());
         }
-        let title = format!(
-            "{} {} at {}",
-            request.method,
-            request.path.split('?').next().unwrap_or("/"),
-            url.authority()
-        );
         let mut requests = vec![request];
         name_all(&mut requests);
         let mut notes = secret::hide(&mut requests);

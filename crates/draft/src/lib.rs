@@ -15,7 +15,7 @@ mod requests;
 mod secret;
 mod write;
 
-use weighbridge_model::experiment::{Protocol, TlsSpec, Url};
+use weighbridge_model::experiment::{Protocol, Template, TlsSpec, Url};
 use weighbridge_model::quantity::Nanoseconds;
 
 pub use requests::Request;
@@ -72,7 +72,7 @@ impl Address {
 impl Draft {
     /// One `GET` of an address.
     pub fn of_url(url: &Url) -> Self {
-        let request = Request { name: "get".to_owned(), ..Request::get(&url.path) };
+        let request = Request { name: "get".to_owned(), ..Request::get(&Template::escaped(&url.path)) };
         let base = Url { path: "/".to_owned(), ..url.clone() };
         Self {
             title: "my service".to_owned(),
@@ -92,7 +92,7 @@ impl Draft {
 
     /// One `GET` of a path of programs that are started for it.
     pub fn of_commands(commands: &[String], path: &str) -> Self {
-        let request = Request { name: "get".to_owned(), ..Request::get(path) };
+        let request = Request { name: "get".to_owned(), ..Request::get(&Template::escaped(path)) };
         Self {
             title: "my service".to_owned(),
             server: Server::Commands(commands.to_vec()),

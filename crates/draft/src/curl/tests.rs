@@ -48,6 +48,14 @@ fn the_method_follows_from_the_data_unless_it_is_given() {
     }
 }
 
+/// In an experiment `${` begins a value that is filled in; to curl it is text.
+#[test]
+fn dollar_signs_are_text() {
+    let (request, ..) = read("curl 'h/a${b}?c=${d}' -d 'x${y}' -H 'A: ${z}'");
+    assert!(fields(&request).contains(&"A: ${$}{z}".to_owned()), "{request:?}");
+    assert_eq!((&*request.path, request.body.as_deref()), ("/a${$}{b}?c=${$}{d}", Some("x${$}{y}")));
+}
+
 #[test]
 fn data_goes_into_the_query_where_it_is_asked_for() {
     let (request, ..) = read("curl -G -d a=1 --data-urlencode 'b=x y' 'http://h:8080/find?c=3#top'");
