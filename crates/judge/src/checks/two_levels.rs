@@ -49,7 +49,9 @@ pub(super) fn start_levels(context: &CheckContext<'_>) -> Option<Alarm> {
         return None;
     }
     let parts = CostParts::new(question, records, context.estimand())?;
-    let found = parts.start_levels().filter(|found| found.high - found.low > context.explained_by_places)?;
+    // Levels nearer to each other than what is relevant are not worth looking for.
+    let least = context.explained_by_places.max(question.margin.get());
+    let found = parts.start_levels().filter(|found| found.high - found.low > least)?;
     let pairs = context.pairs();
     Some(Alarm {
         impact: Impact::Note,
