@@ -10,7 +10,6 @@ mod support;
 
 mod accounts;
 mod accuracy;
-mod capacity;
 mod cliffs;
 mod idle;
 mod planted_costs;
