@@ -340,6 +340,11 @@ mod tests {
         let experiment = read(&draft);
         assert_eq!(experiment.variants.len(), 1, "none is weighed against itself");
         assert!(experiment.variants[0].tls.as_ref().expect("TLS").insecure);
+        let dollar = Url::parse("http://127.0.0.1:8081/${a}").expect("a URL");
+        assert!(
+            Draft::of_url(&dollar).to_file().contains("path = \"/${$}{a}\""),
+            "it is no value to fill in"
+        );
         let other = Url::parse("http://127.0.0.1:8081/a?b=1").expect("a URL");
         assert_eq!(read(&Draft::of_two(&url, &other)).variants.len(), 2);
         let named = |commands: &[&str]| {

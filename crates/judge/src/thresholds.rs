@@ -228,7 +228,8 @@ pub const SEARCH_STEPS: usize = 24;
 pub const BUSY_STEPS: usize = 2;
 /// The same where it was late though it had time left: a host that holds it up does so at any rate.
 pub const LATE_STEPS: usize = 6;
-/// Halvings of the first rate after which a generator that spoiled every step is held up by the host, not by the rate.
+/// Halvings of the first rate after which the search ends if the generator spoiled every step: the host holds it up, not
+/// the rate.
 pub const SPOILED_HALVINGS: i32 = 2;
 /// A quantile needs this many requests beyond it in a step.
 pub const BEYOND_PER_STEP: u64 = 20;

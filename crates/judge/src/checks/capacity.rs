@@ -29,7 +29,7 @@ pub(crate) fn ends(context: &CheckContext<'_>) -> Option<Alarm> {
         CapacityEnd::AtLeast(rate) if rate.get() <= 0.0 => alarm(
             Impact::Note,
             "generator is the limit",
-            "requests were sent late at every rate tried, however low".to_owned(),
+            "at every rate tried the generator was late, or busy all the time".to_owned(),
             "`weigh doctor` says what disturbs the client; run it again on a quiet host, or give the client a core of its own",
         ),
         CapacityEnd::AtLeast(rate) => alarm(
