@@ -15,6 +15,9 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::host::procfs::Pid;
 use crate::host::sys::{self, Signal, SignalTarget};
 
+/// Time to read the remaining output of a program that has ended. Tests of what it says do not depend on it.
+const LAST_WORDS: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 1 });
+
 /// Output beyond this length is not kept; a short answer has less.
 const MOST: u64 = 1 << 20;
 
@@ -73,7 +76,7 @@ pub fn ask(command: &[String], folder: Option<&Path>, patience: Duration) -> Res
     let text = |from: Option<Receiver<String>>| {
         // A background child may keep the pipe open; what it has not written by now is not part of the
         // answer.
-        from.and_then(|receiver| receiver.recv_timeout(Duration::from_secs(1)).ok()).unwrap_or_default()
+        from.and_then(|receiver| receiver.recv_timeout(LAST_WORDS).ok()).unwrap_or_default()
     };
     if status.success() {
         return Ok(text(output).trim().to_owned());

@@ -42,6 +42,9 @@ use crate::process::quota::Limited;
 /// A unit that is not frozen by then never will be: some thread is in an uninterruptible system call.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(2);
 
+/// So often it is looked at before. Where the host stopped this process too, the unit had less time than the clock says.
+const LOOKS_LEAST: u32 = 1_000;
+
 /// Strays of a unit that are written down: a server may make new ones with every request.
 const STRAYS_MOST: usize = 32;
 
@@ -309,16 +312,17 @@ fn is_running(listed: &mut ProcessStat) -> bool {
     true
 }
 
-/// Polls until `reached` returns true, for at most [`PATIENCE`]: first yields, then sleeps once that took
+/// Polls until `reached` returns true, for at most [`PATIENCE`] and [`LOOKS_LEAST`] looks: first yields, then sleeps once that took
 /// longer than usual.
 fn wait_until(mut reached: impl FnMut() -> io::Result<bool>) -> io::Result<bool> {
-    let start = sys::monotonic();
+    let (start, mut looks) = (sys::monotonic(), 0);
     loop {
         if reached()? {
             return Ok(true);
         }
+        looks += 1;
         match sys::monotonic().since(start) {
-            waited if waited > PATIENCE => return Ok(false),
+            waited if waited > PATIENCE && looks > LOOKS_LEAST => return Ok(false),
             waited if waited > SPIN => std::thread::sleep(Duration::from_micros(50)),
             // The caller may share its core with the unit, which must run in order to stop.
             _ => std::thread::yield_now(),

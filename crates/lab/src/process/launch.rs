@@ -401,7 +401,7 @@ impl Lab {
 
     fn discard_groups(&self, groups: Groups) {
         let Groups { own, limits } = groups;
-        let patience = Duration::from_secs(1);
+        let patience = Duration::from_secs(10);
         let own = own.map(|group| (group.path().to_owned(), group.remove(patience)));
         let limits = limits.into_iter().map(|group| (group.path().to_owned(), group.remove(patience)));
         for (path, removed) in own.into_iter().chain(limits) {

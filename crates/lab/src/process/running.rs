@@ -434,7 +434,7 @@ impl Running {
             }
         }
         let (group, limits) = unit.into_groups();
-        let patience = Duration::from_secs(1);
+        let patience = Duration::from_secs(10);
         let group = group.map(|group| (group.path().to_owned(), group.remove(patience)));
         let limits = limits.into_iter().map(|limit| (limit.path().to_owned(), limit.remove(patience)));
         for (path, removed) in group.into_iter().chain(limits) {
