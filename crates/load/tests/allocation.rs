@@ -202,8 +202,8 @@ fn an_interleaved_window_allocates_no_more_with_requests_than_without() {
             assert!(reports.iter().all(|report| report.figures.errors.total() == 0));
             after - before
         };
-        count(3_000);
-        let (short, long) = (count(100), count(3_000));
+        count(1_000);
+        let (short, long) = (count(100), count(1_000));
         assert_eq!(short, long);
         assert!(long <= 40, "plan, reports and figures of three variants: {long}");
     }

@@ -106,9 +106,14 @@ fn status(reply: &str) -> u16 {
     reply.split(' ').nth(1).and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{reply:?}"))
 }
 
+/// Limits that no client of these tests meets, however slow the host is.
+fn patient() -> ClientLimits {
+    ClientLimits { head: Duration::from_secs(60), ..ClientLimits::default() }
+}
+
 #[test]
 fn only_requests_from_this_host_and_origin_are_answered() {
-    let server = Running::start(ClientLimits::default());
+    let server = Running::start(patient());
     let port = server.address.port();
     let with_host = |host: &str| server.raw(&format!("GET / HTTP/1.1\r\n{host}Connection: close\r\n\r\n"));
     for host in ["127.0.0.1", "localhost", "[::1]", "LOCALHOST"] {
@@ -144,7 +149,7 @@ fn only_requests_from_this_host_and_origin_are_answered() {
 
 #[test]
 fn nothing_but_reading_is_allowed() {
-    let server = Running::start(ClientLimits::default());
+    let server = Running::start(patient());
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"] {
         let reply = server.ask(method, "/", "Content-Length: 0\r\n");
         assert_eq!(status(&reply), 405, "{method}");
@@ -160,7 +165,7 @@ fn nothing_but_reading_is_allowed() {
 
 #[test]
 fn every_answer_forbids_what_the_page_does_not_contain() {
-    let server = Running::start(ClientLimits::default());
+    let server = Running::start(patient());
     for path in ["/", "/missing", "/file", "/events", "/there", "/panic", "/%2e%2e"] {
         let reply = server.get(path);
         for header in [
@@ -182,7 +187,7 @@ fn every_answer_forbids_what_the_page_does_not_contain() {
 
 #[test]
 fn a_path_is_plain_names_and_cannot_add_headers() {
-    let server = Running::start(ClientLimits::default());
+    let server = Running::start(patient());
     for path in [
         "/../etc/passwd",
         "/run/%2e%2e/x",
@@ -210,7 +215,7 @@ fn a_path_is_plain_names_and_cannot_add_headers() {
 
 #[test]
 fn events_come_as_they_happen_and_end_with_the_last() {
-    let server = Running::start(ClientLimits { feed: Duration::from_millis(1), ..ClientLimits::default() });
+    let server = Running::start(ClientLimits { feed: Duration::from_millis(1), ..patient() });
     let reply = server.get("/events");
     assert!(reply.contains("content-type: text/event-stream\r\n"), "{reply}");
     let data: Vec<&str> = reply.lines().filter_map(|line| line.strip_prefix("data: ")).collect();

@@ -253,7 +253,7 @@ fn a_state_folder_that_a_dead_run_left_is_removed_and_other_folders_are_kept() {
 #[test]
 fn cleaning_waits_for_a_guardian_that_is_still_at_work() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut guardian = Command::new("sleep").arg("0.5").spawn().expect("sleep");
+    let mut guardian = Command::new("cat").stdin(Stdio::piped()).spawn().expect("cat");
     let identity = ProcessIdentity::read(Pid::new(guardian.id() as i32)).expect("it runs");
     let sleeper = Sleeper::start();
     let owner = Owner { guardian: Some(identity), ..dead_owner() };
@@ -261,8 +261,12 @@ fn cleaning_waits_for_a_guardian_that_is_still_at_work() {
     let told = stale::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
     assert_eq!(outcomes(&told), [CleanOutcome::WouldRemove, CleanOutcome::WouldRemove]);
     assert!(identity.is_alive(), "who only asks does not wait");
+    // It ends while the other waits for it, or has just ended.
+    let work = guardian.stdin.take().expect("a pipe");
+    let ending = std::thread::spawn(move || drop(work));
     let cleaned = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert!(!identity.is_alive());
+    ending.join().expect("it ended");
     guardian.wait().expect("it is ours");
     assert_eq!(outcomes(&cleaned), [CleanOutcome::Removed, CleanOutcome::Removed]);
 }

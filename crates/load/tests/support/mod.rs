@@ -260,8 +260,16 @@ impl Check for FixedCheck {
     }
 }
 
+/// Settings whose limits only a peer that hangs exceeds, however slow the host is.
 pub fn settings(connections: u32) -> Settings {
-    Settings { connections, ..Settings::default() }
+    let minute = Nanoseconds::from_secs(60);
+    Settings {
+        connections,
+        timeout: minute,
+        connect_timeout: minute,
+        patience: minute,
+        ..Settings::default()
+    }
 }
 
 pub fn millis(n: u64) -> Nanoseconds {

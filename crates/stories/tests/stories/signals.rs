@@ -2,6 +2,7 @@
 //! itself. Nothing is left running or frozen, whole blocks are kept, and the message says how to go on.
 
 use std::fs;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::support::server::Server;
@@ -13,6 +14,12 @@ const PROMPT: Duration = Duration::from_secs(60);
 /// Two probes, the second slower.
 fn two_probes(world: &World) {
     world.experiment(&[&probe("a", "null"), &probe("b", "delay 20us")]);
+}
+
+/// The same in blocks that do not end before what the story does to them.
+fn two_probes_for_long(world: &World) {
+    let plan = "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"10 min\"\nwindow = \"5 ms\"\n";
+    world.experiment_with(plan, &[&probe("a", "null"), &probe("b", "delay 20us")]);
 }
 
 /// Fails unless the run ended by the user's wish, soon, with nothing left.
@@ -84,14 +91,14 @@ fn ctrl_c_while_a_service_starts() {
 #[test]
 fn ctrl_c_while_answers_are_compared() {
     let world = World::idle();
-    let silent = Server::silent();
+    let (silent, asked) = Server::silent_once_asked();
     // A minute is allowed for an answer, but Ctrl-C does not wait for it.
-    let load = "[load]\nwarmup = \"20 ms\"\ntimeout = \"60 s\"";
+    let load = "[load]\nwarmup = \"20 ms\"\ntimeout = \"600 s\"";
     let url = format!("name = \"b\"\nurl = \"{}\"", silent.url());
     world.experiment_with(load, &[&probe("a", "null"), &url]);
     let mut weigh = world.run(&[]).start();
     weigh.until_event("started", 2);
-    std::thread::sleep(Duration::from_millis(300));
+    weigh.until("a question", |_| asked.load(Ordering::SeqCst));
     let ended = weigh.end_by("INT");
     assert_interrupted(&world, &ended);
 }
@@ -136,16 +143,14 @@ fn ctrl_c_between_blocks_and_at_the_end() {
 
 #[test]
 fn sigterm_and_a_closed_terminal_are_as_good_as_ctrl_c() {
-    measuring(|| {
-        for signal in ["TERM", "HUP"] {
-            let world = World::new();
-            two_probes(&world);
-            let mut weigh = world.run(&[]).start();
-            weigh.until_event("warm", 2);
-            let ended = weigh.end_by(signal);
-            assert_interrupted(&world, &ended);
-        }
-    });
+    for signal in ["TERM", "HUP"] {
+        let world = World::idle();
+        two_probes_for_long(&world);
+        let mut weigh = world.run(&[]).start();
+        weigh.until_event("warm", 2);
+        let ended = weigh.end_by(signal);
+        assert_interrupted(&world, &ended);
+    }
 }
 
 #[test]
@@ -228,7 +233,7 @@ fn suspend(world: &World, weigh: &Weigh<'_>) {
     weigh.signal("TSTP");
     eventually("weigh stands still", || state(weigh.pid()) == Some('T'));
     let services = world.processes("probe");
-    assert!(services.iter().all(|pid| !is_frozen(*pid)), "something is frozen while we are stopped");
+    eventually("nothing is frozen while we are stopped", || services.iter().all(|pid| !is_frozen(*pid)));
     weigh.signal("CONT");
 }
 
@@ -299,13 +304,12 @@ fn ctrl_z_while_services_start_begins_the_block_again() {
 #[test]
 fn ctrl_z_while_answers_are_compared_asks_again() {
     let world = World::idle();
-    let silent = Server::silent();
-    let load = "[load]\nwarmup = \"20 ms\"\ntimeout = \"60 s\"";
+    let (silent, asked) = Server::silent_once_asked();
+    let load = "[load]\nwarmup = \"20 ms\"\ntimeout = \"600 s\"";
     let url = format!("name = \"b\"\nurl = \"{}\"", silent.url());
     world.experiment_with(load, &[&probe("a", "null"), &url]);
     let mut weigh = world.run(&[]).start();
-    weigh.until_event("started", 2);
-    std::thread::sleep(Duration::from_millis(200));
+    weigh.until("a question", |_| asked.load(Ordering::SeqCst));
     suspend(&world, &weigh);
     weigh.until_event("started", 4);
     assert_eq!(world.count("block-void"), 1);
@@ -428,26 +432,24 @@ fn kill_9_leaves_nothing_running_even_what_was_frozen_and_the_run_goes_on() {
 
 #[test]
 fn when_the_guardian_is_killed_too_the_doctor_cleans_up() {
-    measuring(|| {
-        let world = World::new();
-        two_probes(&world);
-        let mut weigh = world.run(&[]).start();
-        weigh.until_event("warm", 2);
-        weigh.until("a frozen service", |world| world.processes("probe").iter().any(|pid| is_frozen(*pid)));
-        // A stranger whose run is alive must not be touched.
-        let guardians = world.processes("guardian");
-        assert_eq!(guardians.len(), 1);
-        send("STOP", weigh.pid());
-        send("KILL", guardians[0]);
-        let ended = weigh.end_by("KILL");
-        assert_eq!(ended.code, None);
-        assert!(!world.processes("probe").is_empty(), "somebody has to be left for the doctor");
-        let doctor = world.weigh(&["doctor"]).end();
-        assert!(doctor.stdout.contains("doctor --clean"), "{doctor}");
-        let doctor = world.weigh(&["doctor", "--clean"]).end();
-        assert!(doctor.assert_code(0).stdout.contains("process"), "{doctor}");
-        world.assert_nothing_left();
-    });
+    let world = World::idle();
+    two_probes_for_long(&world);
+    let mut weigh = world.run(&[]).start();
+    weigh.until_event("warm", 2);
+    weigh.until("a frozen service", |world| world.processes("probe").iter().any(|pid| is_frozen(*pid)));
+    // A stranger whose run is alive must not be touched.
+    let guardians = world.processes("guardian");
+    assert_eq!(guardians.len(), 1);
+    send("STOP", weigh.pid());
+    send("KILL", guardians[0]);
+    let ended = weigh.end_by("KILL");
+    assert_eq!(ended.code, None);
+    assert!(!world.processes("probe").is_empty(), "somebody has to be left for the doctor");
+    let doctor = world.weigh(&["doctor"]).end();
+    assert!(doctor.stdout.contains("doctor --clean"), "{doctor}");
+    let doctor = world.weigh(&["doctor", "--clean"]).end();
+    assert!(doctor.assert_code(0).stdout.contains("process"), "{doctor}");
+    world.assert_nothing_left();
 }
 
 #[test]

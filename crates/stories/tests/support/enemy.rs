@@ -103,6 +103,12 @@ pub fn errors(figures: &Value) -> Vec<(String, u64)> {
 fn assert_expected(case: &Case, ended: &Ended) {
     let figures = ended.json();
     let (found, failed) = (errors(&figures), figures["errors"].as_u64().expect("a count"));
+    if ended.says("gave no reply for") {
+        // The host held everything up for longer than a load waits for any reply at all.
+        assert!((1..=REQUESTS).contains(&failed), "{ended}");
+        ended.assert_code(2);
+        return;
+    }
     assert_eq!(figures["requests"], REQUESTS, "{ended}");
     assert_eq!(found.iter().map(|(_, count)| count).sum::<u64>(), failed, "{ended}");
     let only =

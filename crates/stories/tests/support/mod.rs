@@ -34,8 +34,11 @@ use skips::say;
 pub use skips::{must_have_layers, skipped, skipped_layers};
 
 /// The program under test, as it is shipped: `make build` makes it. Stories that measure need an optimised one, while
-/// their own code need not be.
-pub const WEIGH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../weigh");
+/// their own code need not be. The gate has none of these, and names the one that was compiled with the tests.
+pub const WEIGH: &str = match option_env!("WEIGH_UNDER_TEST") {
+    Some(path) => path,
+    None => concat!(env!("CARGO_MANIFEST_DIR"), "/../../weigh"),
+};
 
 /// Environment variable that names the world of a process.
 const MARKER: &str = "WEIGH_STORY";
@@ -661,7 +664,7 @@ pub fn experiment(more: &str, variants: &[&str]) -> String {
         "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"2 s\"\nwindow = \"5 ms\"\n".to_owned()
     };
     let workload = if more.contains("[workload]") { "" } else { "[workload]\nname = \"pingpong\"\n" };
-    let load = if more.contains("[load]") { "" } else { "[load]\nwarmup = \"20 ms\"\ntimeout = \"2 s\"\n" };
+    let load = if more.contains("[load]") { "" } else { "[load]\nwarmup = \"20 ms\"\ntimeout = \"60 s\"\n" };
     let variants: Vec<_> = variants.iter().map(|lines| format!("[[variant]]\n{lines}\n")).collect();
     format!("title = \"story\"\n{workload}{load}{plan}{more}\n{}", variants.join(""))
 }
@@ -716,7 +719,7 @@ pub fn is_frozen(pid: u32) -> bool {
 pub fn eventually(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(15), "{what}: it did not come about");
+        assert!(start.elapsed() < PATIENCE, "{what}: it did not come about");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -52,6 +52,18 @@ impl Server {
         Self::start(|mut stream, _| while read_head(&mut stream) {})
     }
 
+    /// The same, and a flag that is set once a whole head has come.
+    pub fn silent_once_asked() -> (Self, Arc<AtomicBool>) {
+        let asked = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&asked);
+        let serve = move |mut stream: TcpStream, _| {
+            while read_head(&mut stream) {
+                flag.store(true, Ordering::SeqCst);
+            }
+        };
+        (Self::start(serve), asked)
+    }
+
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }

@@ -63,7 +63,14 @@ impl Probe {
         let mut generator = Generator::new(Box::new(dial), LoopOptions::default()).expect("a generator");
         let is_pipelined = !matches!(protocol.framing(), FramingName::Http1 | FramingName::Soap);
         let in_flight = if is_pipelined { 16 } else { 1 };
-        let settings = Settings { connections: 2, in_flight, ..Settings::default() };
+        let patience = weighbridge_model::quantity::Nanoseconds::from_secs(60);
+        let settings = Settings {
+            connections: 2,
+            in_flight,
+            timeout: patience,
+            connect_timeout: patience,
+            ..Settings::default()
+        };
         generator.attach(VARIANT, settings, workload.framing(), workload.sessions());
         generator.connect(VARIANT).expect("connected");
         let (mut tallies, load) = (Tallies::default(), Load::Closed(End::Count(count)));

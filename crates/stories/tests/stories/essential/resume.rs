@@ -196,12 +196,10 @@ fn half_a_block_is_measured_again_under_its_own_number() {
 
 #[test]
 fn a_damaged_record_is_named_and_not_used() {
-    measuring(|| {
-        let world = World::new();
-        let run = killed_run(&world, &[&probe("a", "null"), &probe("b", "null")]);
-        edit(&run, "trials/000/trial.json", |value| value["steal"] = 0.01.into());
-        resume(&world, &run).assert_error(&["trials/000", "changed after the run"]);
-        fs::write(Path::new(&run).join("run.json"), "{ not json").expect("a file");
-        resume(&world, &run).assert_error(&["run.json", "line 1"]);
-    });
+    let world = World::idle();
+    let run = killed_run(&world, &[&probe("a", "null"), &probe("b", "null")]);
+    edit(&run, "trials/000/trial.json", |value| value["steal"] = 0.01.into());
+    resume(&world, &run).assert_error(&["trials/000", "changed after the run"]);
+    fs::write(Path::new(&run).join("run.json"), "{ not json").expect("a file");
+    resume(&world, &run).assert_error(&["run.json", "line 1"]);
 }

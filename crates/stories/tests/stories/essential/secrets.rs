@@ -136,7 +136,7 @@ prepare = 'echo "$STORY_ENVIRONMENT"; API_TOKEN=literal-hook-5c07 true'
 "#;
 
 fn world(equal: &str, check: &str, other: &str) -> World {
-    let world = World::new();
+    let world = World::idle();
     world.write("users.csv", "user,word\nann,row-password-b3e9\nbob,x\n");
     let echo = world.write("echo.py", ECHO);
     let variant = |name: &str, more: &str| {
@@ -180,7 +180,7 @@ fn tokens_are_nowhere_in_what_a_killed_run_leaves() {
 fn tokens_are_nowhere_in_a_run_a_report_or_an_export() {
     let world = world("status", "{ status = 200 }", "");
     let ended = end(world.run(&[]));
-    ended.assert_code(0);
+    ended.assert_measured();
     assert_clean("the terminal", format!("{}{}", ended.stdout, ended.stderr).as_bytes());
     let run = world.run_folder();
     assert!(assert_clean_folder(&run) > 20);

@@ -11,8 +11,7 @@ use serde_json::Value;
 use crate::support::{World, experiment, measuring, probe};
 
 /// A world with a finished run of two probes, the second slower, and the run's folder as text.
-fn finished_run() -> (World, String) {
-    let world = World::new();
+fn finished_run(world: World) -> (World, String) {
     world.experiment(&[&probe("a", "null"), &probe("b", "delay 50us")]);
     world.run(&[]).end().assert_measured();
     let run = world.run_folder().to_str().expect("UTF-8").to_owned();
@@ -22,7 +21,7 @@ fn finished_run() -> (World, String) {
 /// The same for stories that only read it: it is measured once, and each of them has a copy.
 fn copy_of_a_run() -> (World, String) {
     static MEASURED: LazyLock<PathBuf> = LazyLock::new(|| {
-        let (world, _) = finished_run();
+        let (world, _) = finished_run(World::idle());
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("finished_run");
         let _ = fs::remove_dir_all(&kept);
         copy(&world.path(""), &kept);
@@ -217,7 +216,7 @@ fn a_run_is_exported_reported_listed_and_compared() {
 #[test]
 fn two_runs_are_not_compared_as_if_they_were_measured_together() {
     measuring(|| {
-        let (world, first) = finished_run();
+        let (world, first) = finished_run(World::new());
         // The second run's load is another, so that nothing carries over from the one to the other.
         let load = "[load]\nwarmup = \"20 ms\"\nconnections = 2\n";
         world.experiment_with(load, &[&probe("a", "null"), &probe("b", "delay 50us")]);
@@ -237,7 +236,7 @@ fn two_runs_are_not_compared_as_if_they_were_measured_together() {
 #[test]
 fn two_runs_are_compared_through_the_baseline_that_both_hold() {
     measuring(|| {
-        let (world, first) = finished_run();
+        let (world, first) = finished_run(World::new());
         world.experiment(&[&probe("a", "null"), &probe("c", "delay 150us")]);
         world.run(&[]).end().assert_measured();
         let second = world.run_folders().into_iter().find(|run| !run.ends_with(&first)).expect("another run");

@@ -147,7 +147,7 @@ fn program() {
 
 #[test]
 fn a_program_of_the_users_own_gets_a_certificate_that_is_trusted() {
-    let ((url, certificates), world) = (server(), World::new());
+    let ((url, certificates), world) = (server(), World::idle());
     let program = std::env::current_exe().expect("this test");
     let ours = format!(
         "name = \"ours\"\ncommand = [\"{}\", \"essential::tls::program\", \"--exact\"]\nready = \"port\"\ntls = true",

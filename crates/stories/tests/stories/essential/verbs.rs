@@ -90,28 +90,26 @@ fn a_trace_that_is_wrong_is_a_mistake_and_one_that_is_not_there_is_not() {
 
 #[test]
 fn a_run_is_judged_again_beside_what_it_stored() {
-    use crate::support::{World, measuring, probe, restate};
-    measuring(|| {
-        let world = World::new();
-        world.experiment(&[&probe("a", "null"), &probe("b", "delay 100us")]);
-        world.run(&[]).end().assert_measured();
-        let run = world.run_folder();
-        let path = run.to_str().expect("a plain path");
-        let folder = run.parent().expect("it has one");
-        let same = weigh(folder, &["judge", path]);
-        assert_eq!(same.status.code(), Some(0), "{}{}", text_of(&same.stdout), text_of(&same.stderr));
-        assert!(text_of(&same.stdout).contains("the stored summary follows from its records"));
-        restate(&run, "summary.json", |summary| summary["costs"][0]["verdict"] = "lower".into());
-        let other = weigh(folder, &["judge", path]);
-        let text = text_of(&other.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(other.status.code(), Some(1), "{text}");
-        assert!(text.contains("does not follow from its records: 1 of "), "{text}");
-        let json = weigh(folder, &["judge", path, "--format", "json"]).stdout;
-        let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
-        assert_eq!(json["differences"][0]["place"], "/costs/0/verdict");
-        assert_eq!(json["differences"][0]["stored"], "lower");
-        assert_eq!(json["recomputed"]["costs"][0]["verdict"], json["differences"][0]["recomputed"]);
-    });
+    use crate::support::{World, probe, restate};
+    let world = World::idle();
+    world.experiment(&[&probe("a", "null"), &probe("b", "delay 100us")]);
+    world.run(&[]).end().assert_measured();
+    let run = world.run_folder();
+    let path = run.to_str().expect("a plain path");
+    let folder = run.parent().expect("it has one");
+    let same = weigh(folder, &["judge", path]);
+    assert_eq!(same.status.code(), Some(0), "{}{}", text_of(&same.stdout), text_of(&same.stderr));
+    assert!(text_of(&same.stdout).contains("the stored summary follows from its records"));
+    restate(&run, "summary.json", |summary| summary["costs"][0]["verdict"] = "lower".into());
+    let other = weigh(folder, &["judge", path]);
+    let text = text_of(&other.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(other.status.code(), Some(1), "{text}");
+    assert!(text.contains("does not follow from its records: 1 of "), "{text}");
+    let json = weigh(folder, &["judge", path, "--format", "json"]).stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["differences"][0]["place"], "/costs/0/verdict");
+    assert_eq!(json["differences"][0]["stored"], "lower");
+    assert_eq!(json["recomputed"]["costs"][0]["verdict"], json["differences"][0]["recomputed"]);
 }
 
 fn corpus(name: &str) -> String {
