@@ -1,5 +1,5 @@
-# `make quickstart` shows what this is, `make check` is the quick loop, `make test` decides whether this tree works on this
-# machine, `make test-all` is everything, `make install` puts what `make build` made into PREFIX.
+# `make quickstart` shows what this is, `make check` is the quick loop, `make test` decides whether this tree is right, whatever
+# else the machine does, `make test-all` is everything, `make install` puts what `make build` made into PREFIX.
 # Build output lies outside the clone, so that another clone need not build it again.
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weighbridge/target
 export CARGO_TERM_COLOR ?= auto
@@ -7,7 +7,7 @@ export CARGO_TERM_COLOR ?= auto
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-.PHONY: quickstart build install uninstall packages setup setup-tests check test test-all accuracy peers clean
+.PHONY: quickstart build install uninstall packages setup setup-gate setup-tests check test test-all accuracy peers clean
 
 quickstart: build
 	./weigh run suites/quickstart.toml
@@ -41,6 +41,9 @@ packages: setup
 setup:
 	@scripts/setup
 
+setup-gate:
+	@scripts/setup --gate
+
 setup-tests:
 	@scripts/setup --tests
 
@@ -49,10 +52,11 @@ check: setup
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked --lib --bins
 
-test: setup
+test: setup-gate
 	@scripts/test
 
-test-all: setup-tests test
+# What fails is told at the end, and the rest goes on.
+test-all: setup-tests test build
 	@scripts/test --rest
 
 # Planted truths, each told as often as the documents say: needs an idle machine. LESS='--skip NAME' leaves stories out.
