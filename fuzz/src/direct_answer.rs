@@ -13,14 +13,15 @@ pub fn check(data: &[u8]) {
     assert_eq!(answer.to_string(), text);
     assert_eq!(Answer::parse(&answer.to_string()).as_ref(), Ok(&answer));
 
-    let figures = answer.figures();
+    let result = answer.result();
+    let figures = result.all().expect("it has times");
     assert_eq!(figures.ok, answer.requests);
     assert_eq!((figures.response_sum, figures.service_sum), (answer.elapsed, answer.elapsed));
     let (p50, p90, max) = (figures.response_p50, figures.response_p90, figures.response_max);
     assert!(p50 <= p90 && p90 <= max && p50.as_nanos() >= 1, "{text:?}: {figures:?}");
 
     let mut tallies = Tallies::default();
-    answer.add_to(&mut tallies);
+    result.add_to(&mut tallies);
     let tally = tallies.get(OperationId(0), Outcome::Ok).expect("good replies");
     assert_eq!((tally.response.len(), tally.service.len()), (answer.requests, answer.requests));
 

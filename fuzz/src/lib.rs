@@ -27,6 +27,7 @@ pub mod h2_reply;
 pub mod har;
 pub mod hpack_decode;
 pub mod http1_reply;
+pub mod jvm_counters;
 pub mod law;
 pub mod memcached_reply;
 pub mod mping;
@@ -48,6 +49,7 @@ pub mod sidecar_counters;
 pub mod template;
 pub mod thrift_reply;
 pub mod trace;
+pub mod trade_script;
 pub mod url;
 pub mod view_path;
 pub mod wireguard_answer;
@@ -56,7 +58,7 @@ pub mod wireguard_answer;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 37] = [
+pub const TARGETS: [Target; 39] = [
     ("cache_tool_line", cache_tool_line::check),
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
@@ -70,6 +72,7 @@ pub const TARGETS: [Target; 37] = [
     ("har", har::check),
     ("hpack_decode", hpack_decode::check),
     ("http1_reply", http1_reply::check),
+    ("jvm_counters", jvm_counters::check),
     ("law", law::check),
     ("memcached_reply", memcached_reply::check),
     ("mping", mping::check),
@@ -91,6 +94,7 @@ pub const TARGETS: [Target; 37] = [
     ("template", template::check),
     ("thrift_reply", thrift_reply::check),
     ("trace", trace::check),
+    ("trade_script", trade_script::check),
     ("url", url::check),
     ("view_path", view_path::check),
     ("wireguard_answer", wireguard_answer::check),

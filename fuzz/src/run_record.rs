@@ -17,8 +17,8 @@ use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::samples::{Relayed, Sample};
 use weighbridge_model::record::steps::{Course, Step, StepEnd, StepFigure, StepKind, StepRecord, Tenth};
 use weighbridge_model::record::{
-    ErrorKind, LoopHealth, OperationFigures, Outcome, RequestRecord, RoleCpu, ServiceFacts, Tallies, Traffic,
-    TrialRecord, WindowEnd, WindowFigures, WindowKind, WindowRecord,
+    ErrorKind, JvmPauses, LoopHealth, OperationFigures, Outcome, RequestRecord, RoleCpu, ServiceFacts,
+    Tallies, TrialRecord, WindowEnd, WindowFigures, WindowKind, WindowRecord,
 };
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
@@ -242,21 +242,17 @@ pub fn sample() -> TrialRecord {
             end: WindowEnd::Complete,
             offered: 2,
             requests: 2,
-            not_sent: 0,
-            resent: 0,
-            errors: Default::default(),
-            held_up: 0,
             connects: 1,
             handshakes: 1,
-            resumed: 0,
             operations: vec![figures],
             all: (round > 0).then_some(figures),
-            traffic: Traffic::default(),
-            health: LoopHealth::default(),
             stamps: (round > 0).then(stamps),
             counts: (round > 0).then(counts),
+            ..Default::default()
         },
         core_latency: (round > 0).then(|| Nanoseconds::from_nanos(320)),
+        restore: (round > 1).then(|| Nanoseconds::from_nanos(7_001)),
+        pauses: (round > 0).then_some(JvmPauses { count: 2, time: Nanoseconds::from_nanos(9_007) }),
         cpu: vec![RoleCpu { role: "service".to_owned(), cpu: Nanoseconds::from_nanos(7), requests: 2 }],
     };
     let mut tallies = Tallies::default();

@@ -3,7 +3,9 @@
 //! Records hold facts, never estimates. They are serialised by `store` and read by `judge`.
 
 pub mod counts;
+mod jvm;
 pub mod samples;
+mod servers;
 pub mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +24,9 @@ use crate::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
 use crate::record::counts::Counts;
 use crate::record::samples::Sample;
 use crate::record::steps::StepRecord;
+
+pub use jvm::JvmPauses;
+pub use servers::{DatabaseFacts, PeerFacts};
 
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -370,6 +375,11 @@ pub struct WindowRecord {
     /// Round trip of a cache line between the client's core and the first of the services', shortly before; `None` where it
     /// was not measured. A hypervisor that moves virtual cores changes it.
     pub core_latency: Option<Nanoseconds>,
+    /// What it took to make the service's database what it was at first, before the window and in no time of it; `None` where
+    /// nothing was restored.
+    pub restore: Option<Nanoseconds>,
+    /// Of the service's Java virtual machine, from thaw to freeze; `None` where none tells.
+    pub pauses: Option<JvmPauses>,
 }
 
 /// Whether a TLS handshake agreed on everything anew or took up an earlier session.
@@ -686,25 +696,12 @@ pub struct ServiceFacts {
     /// The service to which it passed requests on; `None` where it answered them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<Box<PeerFacts>>,
+    /// The server that kept its records; `None` where none was started for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<Box<DatabaseFacts>>,
     /// What stood between it and the client, and what passed there; `None` where nothing did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Box<NetworkFacts>>,
-}
-
-/// The same of a variant's peer.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PeerFacts {
-    /// Its name in the catalogue.
-    pub service: String,
-    /// Its answer to `--version`.
-    pub version: Option<String>,
-    /// SHA-256 of the executable, hexadecimal.
-    pub binary_sha256: Option<String>,
-    /// Time from start to ready.
-    #[serde(rename = "start_ns")]
-    pub start: Nanoseconds,
-    /// What its run-time saw; `None` where it had ended before it was looked at.
-    pub runtime: Option<RuntimeFacts>,
 }
 
 /// Why a trial, and with it its block, counts for nothing.
@@ -721,6 +718,8 @@ pub enum Void {
     OutOfMemory(String),
     /// The hypervisor took more than 10 % of the block's CPU time.
     Steal(String),
+    /// A service answered each attempt of a request with *again*, so that not the whole script was carried out.
+    GivenUp(String),
 }
 
 impl Void {
@@ -728,7 +727,10 @@ impl Void {
     pub fn detail(&self) -> &str {
         match self {
             Self::Stopped | Self::ClockJump => "",
-            Self::ServiceDied(detail) | Self::OutOfMemory(detail) | Self::Steal(detail) => detail,
+            Self::ServiceDied(detail)
+            | Self::OutOfMemory(detail)
+            | Self::Steal(detail)
+            | Self::GivenUp(detail) => detail,
         }
     }
 }

@@ -18,8 +18,10 @@ pub(crate) trait Bind {
     /// Errors: [`WorkloadError::Unbound`] if the protocol cannot carry it; otherwise what is wrong with a request.
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError>;
 
-    /// What services read of it from the folder that `DATA` names. The same specification always gives the same files.
-    fn service_data(&self) -> Vec<DataFile> {
+    /// What services read of it from the folder that `DATA` names. The same specification, with the same script if that is in
+    /// files, always gives the same files.
+    fn service_data(&self, given: Given<'_>) -> Vec<DataFile> {
+        let _ = given;
         Vec::new()
     }
 }
@@ -54,6 +56,8 @@ impl Binding<'_> {
             scene: None,
             spread: None,
             cache: None,
+            trade: None,
+            in_process: None,
         }
     }
 

@@ -19,6 +19,12 @@ pub struct Received<'a> {
     pub messages: &'a [usize],
 }
 
+#[cfg(test)]
+impl Received<'static> {
+    /// Without a body.
+    pub(crate) const GOOD: Self = Self { status: 200, headers: &[], body: &[], messages: &[] };
+}
+
 /// What must be equal between variants. Two replies agree when their canonical values are equal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Canonical {

@@ -3,15 +3,19 @@
 //! `services/README.md` defines the format. Text and values only: the owner of the service's pipes writes the lines and
 //! reads the answers. Nothing here knows a process or a clock.
 
+mod result;
+
 use std::fmt;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{OperationFigures, Outcome, Tallies};
 
 use crate::stream::Mix;
+
+use result::TimeCount;
+pub use result::{CountedTimes, DirectResult, OperationTimes};
 
 /// The digest of zero replies.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -19,6 +23,11 @@ const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;
 /// Times may have been rounded down by at most one part in this many.
 const ROUNDED: u64 = 1_000;
+
+/// FNV-1a of 64 bits.
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(OFFSET, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(PRIME))
+}
 
 /// Why a line is not a valid answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +43,15 @@ pub enum AnswerError {
         /// The line's beginning.
         line: String,
     },
+    #[error("`{line}` is no answer: {problem}")]
+    Unlike {
+        /// What is wrong.
+        problem: String,
+        /// The line's beginning.
+        line: String,
+    },
+    #[error("{failed} of `{operation}` failed; its standard error says which")]
+    Failed { operation: String, failed: u64 },
     #[error("it answers window {id} of {requests} requests, and window {asked_id} of {asked} was asked for")]
     Other {
         /// The window in the answer.
@@ -120,15 +138,15 @@ pub struct Answer {
     pub cpu: Nanoseconds,
     /// Digest of the replies.
     pub digest: u64,
-    /// Times, rounded down to 0.1 % or better, and their counts: ascending and distinct.
-    times: Vec<(u64, u64)>,
+    /// Rounded down to 0.1 % or better.
+    times: CountedTimes,
 }
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, requests, elapsed, cpu, digest, times } = self;
         write!(f, "window {id} {requests} {} {} {digest:016x} ", elapsed.as_nanos(), cpu.as_nanos())?;
-        for (index, (time, count)) in times.iter().enumerate() {
+        for (index, TimeCount { time, count }) in times.0.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             write!(f, "{comma}{time}:{count}")?;
         }
@@ -157,10 +175,10 @@ impl Answer {
         if words.next().is_some() {
             return Err(malformed("something follows the times"));
         }
-        if times.iter().map(|(_, count)| u128::from(*count)).sum::<u128>() != u128::from(requests) {
+        if times.0.iter().map(|one| u128::from(one.count)).sum::<u128>() != u128::from(requests) {
             return Err(malformed("there are not as many times as requests"));
         }
-        let sum: u128 = times.iter().map(|(time, count)| u128::from(*time) * u128::from(*count)).sum();
+        let sum: u128 = times.0.iter().map(|one| u128::from(one.time) * u128::from(one.count)).sum();
         // Each was rounded down, except those below a nanosecond, which count as one.
         let (elapsed_ns, rounded) = (u128::from(elapsed), u128::from(elapsed / ROUNDED));
         if sum > elapsed_ns + u128::from(requests) || sum + rounded + u128::from(requests) < elapsed_ns {
@@ -170,40 +188,12 @@ impl Answer {
         Ok(Self { id, requests, elapsed, cpu, digest, times })
     }
 
-    /// The window's figures. Quantiles are by nearest rank over the rounded times.
-    pub fn figures(&self) -> OperationFigures {
-        let share = |percent: u128| (u128::from(self.requests) * percent).div_ceil(100) as u64;
-        let [p50, p90] = [50, 90].map(|percent| self.rank(share(percent)));
-        OperationFigures {
-            operation: OperationId(0),
-            ok: self.requests,
-            response_sum: self.elapsed,
-            service_sum: self.elapsed,
-            response_p50: p50,
-            service_p50: p50,
-            response_p90: p90,
-            service_p90: p90,
-            response_max: self.rank(self.requests),
-        }
-    }
-
-    /// The time of this rank, from 1.
-    fn rank(&self, rank: u64) -> Nanoseconds {
-        let mut seen = 0;
-        let found = self.times.iter().find(|(_, count)| {
-            seen += count;
-            seen >= rank
-        });
-        Nanoseconds::from_nanos(found.map_or(0, |(time, _)| *time))
-    }
-
-    /// Adds the requests to a trial's histograms.
-    pub fn add_to(&self, tallies: &mut Tallies) {
-        let tally = tallies.entry(OperationId(0), Outcome::Ok);
-        for (time, count) in &self.times {
-            tally.response.saturating_record_n(*time, *count);
-            tally.service.saturating_record_n(*time, *count);
-        }
+    /// What it came to.
+    pub fn result(&self) -> DirectResult {
+        let Self { requests, elapsed, cpu, .. } = *self;
+        // Its times were rounded down, their sum was not.
+        let times = OperationTimes { operation: OperationId(0), sum: elapsed, times: self.times.clone() };
+        DirectResult { requests, elapsed, cpu, operations: vec![times], actions: Vec::new(), counts: None }
     }
 }
 
@@ -214,13 +204,13 @@ fn whole(text: &str) -> Option<u64> {
 }
 
 /// Sixteen lower-case hexadecimal digits.
-fn digest(text: &str) -> Option<u64> {
+pub(crate) fn digest(text: &str) -> Option<u64> {
     let right = text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     u64::from_str_radix(text, 16).ok().filter(|_| right)
 }
 
 /// `time:count,…` with ascending times and no count of zero.
-fn times(text: &str) -> Option<Vec<(u64, u64)>> {
+fn times(text: &str) -> Option<CountedTimes> {
     let mut times = Vec::new();
     let mut before = 0;
     for pair in text.split(',') {
@@ -230,13 +220,13 @@ fn times(text: &str) -> Option<Vec<(u64, u64)>> {
             return None;
         }
         before = time;
-        times.push((time, count));
+        times.push(TimeCount { time, count });
     }
-    Some(times)
+    Some(CountedTimes(times))
 }
 
 /// The beginning of foreign text, on one line.
-fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     let shown: String = text.chars().take(80).map(|c| if c.is_control() { '.' } else { c }).collect();
     if text.chars().nth(80).is_some() { format!("{shown}…") } else { shown }
 }
@@ -244,6 +234,8 @@ fn excerpt(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use weighbridge_model::experiment::{LoadSpec, PingpongSpec, Protocol, WorkloadSpec};
+
+    use weighbridge_model::record::{Outcome, Tallies};
 
     use super::*;
     use crate::{Address, UrlScheme, Workload};
@@ -254,13 +246,15 @@ mod tests {
     fn an_answer_is_read_shown_and_summed_up() {
         let answer = Answer::parse(LINE).expect("it is one");
         assert_eq!(answer.to_string(), LINE);
-        let figures = answer.figures();
+        let result = answer.result();
+        let figures = result.all().expect("requests");
+        assert_eq!(result.figures(), [figures]);
         let nanos = Nanoseconds::from_nanos;
         assert_eq!((figures.ok, figures.response_sum, figures.service_sum), (4, nanos(260), nanos(260)));
         assert_eq!((figures.response_p50, figures.response_p90), (nanos(40), nanos(100)));
         assert_eq!(figures.response_max, nanos(100));
         let mut tallies = Tallies::default();
-        answer.add_to(&mut tallies);
+        result.add_to(&mut tallies);
         let tally = tallies.get(OperationId(0), Outcome::Ok).expect("good replies");
         assert_eq!((tally.response.len(), tally.response.count_at(40)), (4, 2));
         assert_eq!(tally.response, tally.service);

@@ -21,6 +21,7 @@ mod pingpong;
 mod scenario;
 mod spread;
 mod stream;
+pub mod trade;
 
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ pub use scenario::{Conversation, Question};
 use scenario::{Scene, Scenes};
 use spread::{Spread, SpreadSessions};
 use stream::{Mix, Stream};
+use trade::{ExpectedState, Passage, PassageSessions, ScriptInProcess, TradeControl};
 
 /// The address of a variant, as its requests name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +103,8 @@ pub enum WorkloadError {
         /// The protocol asked for.
         protocol: Protocol,
     },
+    #[error(transparent)]
+    Script(#[from] trade::ScriptError),
     #[error(transparent)]
     Grpc(Box<GrpcError>),
     #[error("request `{name}`: {place} asks for `env:{variable}`, which is not set; export it and run again")]
@@ -185,12 +189,26 @@ pub struct Given<'a> {
     pub rows: &'a [Arc<Rows>],
     /// The requests of the workload's trace, if it has one.
     pub replay: Option<&'a Arc<Replay>>,
+    /// The workload's script, if it is in files.
+    pub script: Option<&'a Arc<trade::TradeScript>>,
 }
 
 /// The files that services read of a workload, in the folder that the contract's variable `DATA` names; none where they
 /// need nothing but requests.
-pub fn service_data(spec: &WorkloadSpec) -> Vec<DataFile> {
-    each_workload!(spec, spec => spec.service_data())
+pub fn service_data(spec: &WorkloadSpec, script: Option<&Arc<trade::TradeScript>>) -> Vec<DataFile> {
+    let given = Given { environment: &|_| None, rows: &[], replay: None, script };
+    each_workload!(spec, spec => spec.service_data(given))
+}
+
+/// The actions of a passage of its script; `None` where it has none. `script` is as in [`service_data`].
+pub fn passage_actions(
+    spec: &WorkloadSpec,
+    script: Option<&Arc<trade::TradeScript>>,
+) -> Option<trade::ActionCounts> {
+    match spec {
+        WorkloadSpec::Trade(spec) => trade::actions(spec, script),
+        _ => None,
+    }
 }
 
 /// What a cache should hold of a workload, and find; `None` if it asks for nothing that is cached, or its trace was not read.
@@ -223,6 +241,10 @@ pub struct Workload {
     spread: Option<Arc<Spread>>,
     /// Keys and values, of which `entries` has only what is asked before timing; `None` for other workloads.
     cache: Option<Arc<Cache>>,
+    /// A script, of which `entries` has only what is asked before timing; `None` for other workloads.
+    trade: Option<Arc<Passage>>,
+    /// The same for a service that plays it in its own process.
+    in_process: Option<Arc<ScriptInProcess>>,
 }
 
 impl Workload {
@@ -234,7 +256,13 @@ impl Workload {
         address: &Address,
         environment: Variables<'_>,
     ) -> Result<Self, WorkloadError> {
-        Self::with_rows(spec, load, protocol, address, Given { environment, rows: &[], replay: None })
+        Self::with_rows(
+            spec,
+            load,
+            protocol,
+            address,
+            Given { environment, rows: &[], replay: None, script: None },
+        )
     }
 
     /// The same with everything that a specification does not contain.
@@ -265,7 +293,7 @@ impl Workload {
         self.entries.len()
     }
 
-    /// Never: a checked specification has a request.
+    /// Only where a service plays a script in its own process: another checked specification has a request.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -304,21 +332,59 @@ impl Workload {
         self.cache.as_ref().map_or(0, |cache| cache.fill())
     }
 
+    /// The requests of a whole passage of its script, each from a server as it was at first; `None` where windows are as long
+    /// as they should be.
+    pub fn passage(&self) -> Option<u64> {
+        let over_protocol = self.trade.as_ref().map(|passage| passage.len());
+        over_protocol.or(self.in_process.as_ref().map(|script| script.requests()))
+    }
+
     /// When its server is emptied, beside the start of each block.
     pub fn emptying(&self) -> Emptying {
-        self.cache.as_ref().map_or(Emptying::Never, |cache| cache.emptying())
+        match &self.cache {
+            Some(cache) => cache.emptying(),
+            None if self.passage().is_some() => Emptying::EachWindow,
+            None => Emptying::Never,
+        }
     }
 
-    /// The request that empties its server; `None` where nothing is remembered. A good reply has a status from 200 to 299.
+    /// The request that empties its server, or makes it what it was at first; `None` where nothing is remembered, or a service
+    /// is asked in its own process.
     pub fn emptying_request(&self) -> Option<&Rendered> {
-        self.cache.as_ref().and_then(|cache| cache.emptying_request())
+        let cache = self.cache.as_ref().and_then(|cache| cache.emptying_request());
+        cache.or(self.trade.as_ref().map(|passage| &passage.control().reset))
     }
 
-    /// The server has been emptied, with nothing outstanding: values from before are wrong from now on.
-    pub fn emptied(&self) {
+    /// Reads the answer to [`emptying_request`](Self::emptying_request), with nothing outstanding. If it is good, values from
+    /// before are wrong from now on; the error says why it is not.
+    pub fn emptied(&self, received: &Received<'_>) -> Result<(), String> {
         if let Some(cache) = &self.cache {
+            if !(200..300).contains(&received.status) {
+                return Err(format!("status {}", received.status));
+            }
             cache.emptied();
         }
+        if let Some(passage) = &self.trade {
+            passage.control().check_reset(received)?;
+            passage.restored();
+        }
+        Ok(())
+    }
+
+    /// Control calls of a brokerage; `None` for other workloads, and in a service's own process.
+    pub fn trade_control(&self) -> Option<&TradeControl> {
+        self.trade.as_ref().map(|passage| passage.control())
+    }
+
+    /// What the database of a brokerage should hold after a whole passage; `None` for other workloads.
+    pub fn expected_state(&self) -> Option<&ExpectedState> {
+        let over_protocol = self.trade.as_ref().map(|passage| passage.expected_state());
+        over_protocol.or(self.in_process.as_ref().map(|script| script.expected_state()))
+    }
+
+    /// The script that a service plays in its own process; `None` for other workloads, and over a protocol.
+    pub fn script_in_process(&self) -> Option<&Arc<ScriptInProcess>> {
+        self.in_process.as_ref()
     }
 
     /// Its sessions, for the generator.
@@ -331,6 +397,9 @@ impl Workload {
         }
         if let Some(cache) = &self.cache {
             return Box::new(CacheSessions::new(Arc::clone(cache)));
+        }
+        if let Some(passage) = &self.trade {
+            return Box::new(PassageSessions::new(Arc::clone(passage)));
         }
         let checks = self.entries.iter().map(|entry| entry.expect.clone()).collect();
         let rendered = self.entries.iter().map(|entry| entry.rendered.clone()).collect();

@@ -258,6 +258,8 @@ fn mutants(workload: &WorkloadSpec) -> Vec<Mutants<'static>> {
         WorkloadSpec::Person(_) => person_mutants(),
         WorkloadSpec::PersonClient(_) => person_client_mutants(),
         WorkloadSpec::Cache(_) => cache_mutants(),
+        // Those of dependent calls are beside the passages.
+        WorkloadSpec::Trade(_) => trade_mutants(),
     }
 }
 
@@ -317,6 +319,52 @@ fn pong_message_mutants() -> Vec<Mutants<'static>> {
             ("two messages", (200, reply_of("0"), b"\x0a\x04pong\x0a\x04pong".to_vec(), vec![6, 12])),
         ],
     }]
+}
+
+/// The quote of the first stock, over HTTP and over gRPC.
+fn trade_mutants() -> Vec<Mutants<'static>> {
+    let of = spec("name='trade'\nsessions=1\nstocks=1");
+    let rest = bind(&of);
+    let stock = rest.trade.as_ref().expect("a passage").stocks()[0].clone();
+    let price = stock.price.get();
+    let quote = serde_json::json!({
+        "symbol": stock.symbol, "company": stock.company, "price": price, "open": price, "low": price,
+        "high": price, "change": 0, "volume": stock.volume(),
+    });
+    let reply = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut quote = quote.clone();
+        change(&mut quote);
+        plain(200, quote.to_string().as_bytes())
+    };
+    let grpc = Workload::new(&of, &load(), Protocol::GRPC, &address(), &|_| None).expect("binds");
+    let message = trade::quote_message(&quote);
+    let status = |status: &str| fields(&[("content-type", "application/grpc"), ("grpc-status", status)]);
+    let twice = [&message[..], &message[..]].concat();
+    vec![
+        Mutants {
+            of: "a quote",
+            workload: rest,
+            good: reply(&|_| {}),
+            broken: vec![
+                ("its status", plain(500, quote.to_string().as_bytes())),
+                ("the price", reply(&|quote| quote["price"] = (price + 1).into())),
+                ("its symbol", reply(&|quote| quote["symbol"] = "&amp;".into())),
+                ("a type", reply(&|quote| quote["volume"] = "1".into())),
+                ("a field more", reply(&|quote| quote["id"] = 1.into())),
+                ("its form", plain(200, b"{")),
+            ],
+        },
+        Mutants {
+            of: "a quote over gRPC",
+            workload: grpc,
+            good: (200, status("0"), message.clone(), vec![message.len()]),
+            broken: vec![
+                ("its status", (200, status("5"), message.clone(), vec![message.len()])),
+                ("no message", (200, status("0"), Vec::new(), Vec::new())),
+                ("two messages", (200, status("0"), twice.clone(), vec![message.len(), twice.len()])),
+            ],
+        },
+    ]
 }
 
 fn person_mutants() -> Vec<Mutants<'static>> {

@@ -133,7 +133,7 @@ fn sessions_that_take_values_allocate_nothing_in_the_steady_state() {
             &LoadSpec::default(),
             protocol,
             &address,
-            Given { environment: &|_| None, rows: &rows, replay: None },
+            Given { environment: &|_| None, rows: &rows, replay: None, script: None },
         )
         .expect("binds");
         let mut client = Client::new(&workload, server, 1);

@@ -60,6 +60,9 @@ pub struct VariantBuild {
     pub binary_sha256: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<PeerBuild>,
+    /// The server that was started for its database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<DatabaseBuild>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<BuiltRevision>,
 }
@@ -70,6 +73,13 @@ pub struct PeerBuild {
     pub version: Option<String>,
     /// SHA-256 of its executable.
     pub binary_sha256: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DatabaseBuild {
+    /// As the experiment names it: `postgres`.
+    pub engine: String,
+    pub version: Option<String>,
 }
 
 /// A revision from which a program was built.

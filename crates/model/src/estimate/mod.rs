@@ -65,6 +65,12 @@ pub enum Quantity {
     UnderWayMisses,
     /// Lookups that missed and led to a refill.
     RefillRate,
+    /// Attempts that were answered *again*, of all.
+    AbortRate,
+    /// Actions of a script, of which every reply was right, per second; an action is one or more requests.
+    ActionThroughput,
+    /// What it takes to make a service's database what it was at first, before each window.
+    RestoreTime,
 }
 
 /// The unit of a quantity's figures, as in JSON.
@@ -177,6 +183,22 @@ impl Quantity {
 
     pub const fn contrast(self) -> ContrastKind {
         self.row().contrast
+    }
+
+    /// The only workload that has it; `None` if any may.
+    pub const fn of_workload(self) -> Option<&'static str> {
+        match self {
+            Self::HitRate
+            | Self::ByteHitRate
+            | Self::CompulsoryMisses
+            | Self::CapacityMisses
+            | Self::InvalidatedMisses
+            | Self::ExpiredMisses
+            | Self::UnderWayMisses
+            | Self::RefillRate => Some("cache"),
+            Self::AbortRate | Self::ActionThroughput | Self::RestoreTime => Some("trade"),
+            _ => None,
+        }
     }
 
     pub const fn phrase(self) -> Phrase {

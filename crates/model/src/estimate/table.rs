@@ -147,7 +147,7 @@ const fn miss(verb: &'static str, thing: &'static str) -> Phrase {
 }
 
 /// Every quantity, in the order of tables.
-pub(super) const TABLE: [QuantityRow; 27] = [
+pub(super) const TABLE: [QuantityRow; 30] = [
     time(Quantity::ResponseP50, "response_p50", Interval::Response, Statistic::Quantile(0.5), P50),
     time(Quantity::ResponseP90, "response_p90", Interval::Response, Statistic::Quantile(0.9), P90),
     time(Quantity::ResponseP95, "response_p95", Interval::Response, Statistic::Quantile(0.95), P95),
@@ -308,6 +308,39 @@ pub(super) const TABLE: [QuantityRow; 27] = [
         miss("misses a key whose refill is under way", "misses while a refill is under way"),
     ),
     share(Quantity::RefillRate, "refill_rate", Effect::Worse, miss("leads to a refill", "the refill rate")),
+    share(
+        Quantity::AbortRate,
+        "abort_rate",
+        Effect::Worse,
+        Phrase { subject: "An attempt", verb: "has to be made again", thing: "the abort rate", ..OFTEN },
+    ),
+    QuantityRow {
+        higher_is: Effect::Better,
+        ..usage(
+            Quantity::ActionThroughput,
+            "action_throughput",
+            Unit::PerSecond,
+            Phrase {
+                subject: "The service",
+                verb: "carries out",
+                more: "more actions a second",
+                less: "fewer actions a second",
+                thing: "the throughput of actions",
+            },
+        )
+    },
+    usage(
+        Quantity::RestoreTime,
+        "restore_time",
+        Unit::Ns,
+        Phrase {
+            subject: "Restoring the database",
+            verb: "takes",
+            more: "longer",
+            less: "less time",
+            thing: "the time of restoring the database",
+        },
+    ),
 ];
 
 #[cfg(test)]

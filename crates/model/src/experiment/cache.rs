@@ -100,15 +100,12 @@ pub(super) fn write(settings: &CacheSettings) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Experiment;
+    use super::super::tests::read_back;
     use super::*;
 
     fn parse(variant: &str) -> Result<Option<CacheSettings>, String> {
         let text = format!("[workload]\nname = 'http'\n[[variant]]\n{variant}\n");
-        let experiment = Experiment::parse("x.toml", &text).map_err(|error| error.to_string())?;
-        let again = Experiment::parse("again", &experiment.to_toml()).expect("what is stored is read");
-        assert_eq!(again, experiment);
-        Ok(experiment.variants[0].cache)
+        Ok(read_back(&text)?.variants[0].cache)
     }
 
     #[test]

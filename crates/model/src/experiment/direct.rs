@@ -1,10 +1,13 @@
 //! Which settings `protocol = "direct"` excludes. Such a variant carries out its operations in its own
-//! process, one after another: there is no listener, no connection and no schedule.
+//! process, one after another on each thread: there is no listener, no connection and no schedule.
 
 use super::node::ExperimentError;
 use super::{LoadModel, PlanRules, Point, Protocol, Target, Think, Variant};
 use crate::legs::Stamps;
 use crate::pairing::PairingChoice;
+
+/// Most threads that play sessions in a service's own process, by the contract of services.
+const THREADS_MOST: u32 = 1_024;
 
 /// Refuses settings that a variant of that protocol cannot have; `line` is the variant's.
 pub(super) fn check(
@@ -23,7 +26,7 @@ pub(super) fn check(
         None => Ok(()),
         Some(why) => {
             let message = format!(
-                "variant `{}`: `protocol = \"direct\"` carries out operations in the service's own process, one after another: {why}",
+                "variant `{}`: `protocol = \"direct\"` carries out operations in the service's own process, one after another on each thread: {why}",
                 variant.name
             );
             Err(ExperimentError { file: file.to_owned(), line, message })
@@ -46,8 +49,16 @@ fn check_point(point: &Point, plan: &PlanRules) -> Option<&'static str> {
     if load.model != LoadModel::Closed {
         return Some("`load.model` must be `closed`");
     }
-    if (load.connections, load.in_flight) != (1, 1) {
-        return Some("`load.connections` and `load.in_flight` must be 1");
+    if load.in_flight != 1 {
+        return Some("`load.in_flight` must be 1");
+    }
+    if point.workload.sessions_of_a_passage().is_some() {
+        // Each connection of other variants is a thread that plays sessions.
+        if load.connections > THREADS_MOST {
+            return Some("`load.connections` are its threads, 1,024 at most");
+        }
+    } else if load.connections != 1 {
+        return Some("`load.connections` must be 1");
     }
     if load.think != Think::None {
         return Some("`load.think` must be left out");

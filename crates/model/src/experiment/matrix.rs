@@ -159,6 +159,7 @@ fn variant_table(chosen: &[(&str, &Node)]) -> Node {
     let mut table = Node { line, value: Value::Table(Vec::new()) };
     let name = |(key, value): &(&str, &Node)| match *key {
         "layers" => super::layers::short(value),
+        "database" => super::database::short(value),
         _ => value.show(),
     };
     let names: Vec<_> = chosen.iter().map(name).collect();

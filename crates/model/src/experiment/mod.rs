@@ -4,9 +4,12 @@
 //! and each key is read (`read`) into [`Experiment`], whose values are consistent. Nothing here touches a
 //! disk or a network; whoever has the catalogue checks names of services.
 
+mod base;
 mod cache;
 mod capacity;
+mod database;
 mod direct;
+mod jvm;
 mod layers;
 mod limit;
 mod load;
@@ -45,6 +48,8 @@ use crate::tags::Tags;
 
 pub use cache::{CacheSettings, EvictionPolicy};
 pub use capacity::{AskedRates, CapacitySpec, TriedRates};
+pub use database::{DATABASE_VARIABLE, Database, DatabaseVia, Durability, PostgresSettings};
+pub use jvm::{Collector, HeapSize, JVM_VARIABLE, JvmSettings};
 pub use layers::{
     Bursts, CongestionControl, Container, ContainerEngine, ContainerNetwork, ContainerRuntime, Delay, Layer,
     Layers, Loss, Mtu, Ovs, OvsTunnel, Publisher, Rate, Relay, Seccomp, Sidecar, SidecarMode, SidecarProgram,
@@ -242,6 +247,15 @@ pub struct Variant {
     pub peer: Option<Peer>,
     #[serde(default)]
     pub cache: Option<CacheSettings>,
+    /// Where its service keeps its records; `None` for the service's default.
+    #[serde(default)]
+    pub database: Option<Database>,
+    /// Sessions of the script of whose users its service keeps records; `None` for the script that is played.
+    #[serde(default)]
+    pub base: Option<u32>,
+    /// Of its service, which is then a program of Java.
+    #[serde(default)]
+    pub jvm: Option<JvmSettings>,
     #[serde(default)]
     pub layers: Layers,
 }

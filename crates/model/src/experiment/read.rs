@@ -8,8 +8,9 @@ use super::load::{LoadDefault, load};
 use super::node::{ExperimentError, Node, Read, Reader, Value, suggestion};
 use super::template::expand_address;
 use super::{
-    Experiment, Hooks, LoadModel, OwnSlots, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec,
-    Url, Variant, WorkloadSpec, cache, capacity, layers, matrix, peer, program, protocol, tags,
+    CapacitySpec, Experiment, Hooks, LoadModel, OwnSlots, Peer, PlanRules, Point, Program, Protocol, Scheme,
+    Target, TlsSpec, Url, Variant, WorkloadSpec, base, cache, capacity, database, jvm, layers, matrix, peer,
+    program, protocol, tags,
 };
 use crate::estimate::{ContrastKind, Quantity};
 use crate::gate::{Gate, GateKind};
@@ -83,9 +84,11 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         workload.check_label(&point.label).map_err(refused)?;
         let default = if capacity.is_some() { LoadDefault::AnyRate } else { LoadDefault::Closed };
         let load = load(file, point.load.as_ref(), default)?;
+        workload.check_passages(&load, &plan, capacity.is_some()).map_err(refused)?;
         workload.check_arrivals(&load).map_err(refused)?;
         points.push(Point { label: point.label, workload, load });
     }
+    check_gates(&gates, &points).map_err(refused)?;
     let variants = variants(file, &expanded.variants)?;
     for point in &points {
         point.workload.check_variants(&variants).map_err(refused)?;
@@ -100,6 +103,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         check_duet(&asked, &variants, &points)?;
         check_idle(&asked, &plan, &variants)?;
         check_quick(&asked, &plan.quick, &variants)?;
+        check_headline(&asked, plan.headline, &points)?;
     }
     for (variant, node) in variants.iter().zip(&expanded.variants) {
         super::direct::check(file, variant, node.line, &points, &plan)?;
@@ -108,14 +112,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
             variant.check_slots(&point.load).map_err(refused)?;
         }
     }
-    match &capacity {
-        Some(spec) => spec.check(&points, &plan).map_err(refused)?,
-        None if plan.headline == Quantity::Capacity => {
-            let message = "the headline `capacity` needs a table `[capacity]` with an `objective`, such as `objective = \"p99 < 10 ms\"`";
-            return Err(refused(message.to_owned()));
-        }
-        None => {}
-    }
+    check_capacity(capacity.as_ref(), &points, &plan).map_err(refused)?;
     let tags = tags::read_variants(file, run_tags, &variants, &expanded.variants)?;
     Ok(Experiment { title, points, variants, plan, capacity, gates, hooks, tags })
 }
@@ -222,6 +219,55 @@ fn check_idle(plan: &Reader<'_>, rules: &PlanRules, variants: &[Variant]) -> Rea
         variant.name
     );
     Err(plan.error(line, message))
+}
+
+/// Why no run of these points has the quantity, if it is of another workload.
+fn foreign(quantity: Quantity, points: &[Point]) -> Option<String> {
+    let only = quantity.of_workload()?;
+    let other = points.iter().find(|point| point.workload.name() != only)?;
+    Some(format!(
+        "only the workload `{only}` has `{}`, and this one is `{}`; name another quantity, such as `response p50`",
+        quantity.label(),
+        other.workload.name()
+    ))
+}
+
+impl Experiment {
+    /// Adds gates to those of its file.
+    ///
+    /// Errors: in words, which of them cannot be told of its workload.
+    pub fn add_gates(&mut self, gates: &[Gate]) -> Result<(), String> {
+        check_gates(gates, &self.points)?;
+        self.gates.extend_from_slice(gates);
+        Ok(())
+    }
+}
+
+/// Errors: in words, which gate cannot be told.
+fn check_gates(gates: &[Gate], points: &[Point]) -> Result<(), String> {
+    let wrong = |gate: &Gate| {
+        let why = foreign(gate.quantity()?, points)?;
+        Some(format!("the gate `{}`: {why}", gate.text))
+    };
+    gates.iter().find_map(wrong).map_or(Ok(()), Err)
+}
+
+/// Errors: in words, why the capacity cannot be searched for, or that none is asked for.
+fn check_capacity(capacity: Option<&CapacitySpec>, points: &[Point], plan: &PlanRules) -> Result<(), String> {
+    match capacity {
+        Some(spec) => spec.check(points, plan),
+        None if plan.headline == Quantity::Capacity => Err(
+            "the headline `capacity` needs a table `[capacity]` with an `objective`, such as `objective = \"p99 < 10 ms\"`"
+                .to_owned(),
+        ),
+        None => Ok(()),
+    }
+}
+
+fn check_headline(plan: &Reader<'_>, headline: Quantity, points: &[Point]) -> Read<()> {
+    let Some(why) = foreign(headline, points) else { return Ok(()) };
+    let line = plan.node("headline").map_or(plan.line(), |node| node.line);
+    Err(plan.error(line, format!("`plan.headline`: {why}")))
 }
 
 /// Values that run out do so while a variant is frozen, so variants are measured one after another.
@@ -411,6 +457,7 @@ fn variants(file: &str, nodes: &[Node]) -> Read<Vec<Variant>> {
 
 fn variant(reader: Reader<'_>) -> Read<Variant> {
     let line = reader.line();
+    let line_of = |key: &'static str| reader.node(key).map_or(line, |node| node.line);
     let service = reader.text("service")?;
     let command = reader.value("command", command_words)?;
     let environment = |name: &str| std::env::var(name).ok();
@@ -419,18 +466,19 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let name = reader.name("name")?;
     let url_protocol = url.as_ref().map_or_else(Protocol::default, |url| url.scheme.protocol());
     let protocol = protocol::read(&reader)?.unwrap_or(url_protocol);
-    let unix = reader.text("unix")?.map(PathBuf::from);
+    let unix = unix(&reader, url.is_some())?;
     let env = pairs(&reader, "env")?;
     let limits = Limits::read(&reader)?;
     let slots = OwnSlots::read(&reader)?;
     let idle = idle(&reader)?;
     let peer = peer::read(&reader)?;
     let cache = cache::read(&reader)?;
+    let database = database::read(&reader)?;
+    let base = base::read(&reader)?;
+    let jvm = jvm::read(&reader)?;
     // The values are read later, by `tags::read_variants`; this marks the key as known.
     tags::read(&reader)?;
-    let tls_line = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
-    let layers_line = reader.node("layers").map_or(line, |node| node.line);
     let layers = layers::read(&reader)?;
     if url.is_some() && !env.is_empty() {
         return Err(reader.error(line, "`env` has no use beside `url`: that server is not started by us"));
@@ -443,14 +491,6 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         let message = format!("protocol `{}` is not spoken at `{url}`; leave it out", protocol.name());
         return Err(reader.error(line, message));
     }
-    if unix.is_some() && url.is_none() {
-        return Err(
-            reader.error(line, "`unix` belongs to `url`: it leads to a server that somebody else runs")
-        );
-    }
-    if unix.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
-        return Err(reader.error(line, "`variant.unix` is empty; give the path of a socket"));
-    }
     let target = match (service, program, url) {
         (Some(name), None, None) => Target::Service { name },
         (None, Some(program), None) => Target::Command(program),
@@ -459,9 +499,56 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
             return Err(reader.error(line, "a variant needs exactly one of `service`, `command` and `url`"));
         }
     };
-    let tls = effective_tls(&target, tls).map_err(|message| reader.error(tls_line, message))?;
-    let name = name.unwrap_or_else(|| match &target {
-        Target::Service { name } => match &peer {
+    let tls = effective_tls(&target, tls).map_err(|message| reader.error(line_of("tls"), message))?;
+    let name = name.unwrap_or_else(|| default_name(&target, peer.as_ref()));
+    let variant = Variant {
+        name,
+        target,
+        protocol,
+        tls,
+        unix,
+        env,
+        limits,
+        slots,
+        idle,
+        peer,
+        cache,
+        database,
+        base,
+        jvm,
+        layers,
+    };
+    check_settings(&variant, &reader)?;
+    reader.finish()?;
+    Ok(variant)
+}
+
+fn check_settings(variant: &Variant, reader: &Reader<'_>) -> Read<()> {
+    let line_of = |key: &'static str| reader.node(key).map_or(reader.line(), |node| node.line);
+    let line = reader.line();
+    peer::check(variant).map_err(|message| reader.error(line, message))?;
+    cache::check(variant).map_err(|message| reader.error(line, message))?;
+    database::check(variant).map_err(|message| reader.error(line_of("database"), message))?;
+    base::check(variant).map_err(|message| reader.error(line_of("base"), message))?;
+    jvm::check(variant).map_err(|message| reader.error(line_of("jvm"), message))?;
+    layers::check(variant).map_err(|message| reader.error(line_of("layers"), message))
+}
+
+/// Reads `unix`, the path of a socket.
+fn unix(reader: &Reader<'_>, has_url: bool) -> Read<Option<PathBuf>> {
+    match reader.text("unix")? {
+        Some(_) if !has_url => Err(reader
+            .error(reader.line(), "`unix` belongs to `url`: it leads to a server that somebody else runs")),
+        Some(path) if path.is_empty() => {
+            Err(reader.error(reader.line(), "`variant.unix` is empty; give the path of a socket"))
+        }
+        path => Ok(path.map(PathBuf::from)),
+    }
+}
+
+fn default_name(target: &Target, peer: Option<&Peer>) -> String {
+    match target {
+        Target::Service { name } => match peer {
             Some(peer) if peer.protocol != Protocol::default() => {
                 format!("{name} to {} over {}", peer.service, peer.protocol.name())
             }
@@ -470,14 +557,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         },
         Target::Command(program) => program_name(program),
         Target::Url(url) => shown_path(&url.to_string()),
-    });
-    let variant =
-        Variant { name, target, protocol, tls, unix, env, limits, slots, idle, peer, cache, layers };
-    peer::check(&variant).map_err(|message| reader.error(line, message))?;
-    cache::check(&variant).map_err(|message| reader.error(line, message))?;
-    layers::check(&variant).map_err(|message| reader.error(layers_line, message))?;
-    reader.finish()?;
-    Ok(variant)
+    }
 }
 
 /// Default name of a command: its revision if it has one, else its program.

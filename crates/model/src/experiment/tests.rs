@@ -3,6 +3,14 @@
 use super::*;
 use crate::quantity::Bytes;
 
+/// An experiment that is read, written and read again.
+pub(super) fn read_back(text: &str) -> Result<Experiment, String> {
+    let experiment = Experiment::parse("x.toml", text).map_err(|error| error.to_string())?;
+    let again = Experiment::parse("again", &experiment.to_toml()).expect("what is stored is read");
+    assert_eq!(again, experiment);
+    Ok(experiment)
+}
+
 const QUICKSTART: &str = r#"
 title = "pong"
 [workload]
@@ -189,10 +197,18 @@ fn errors_name_file_line_key_and_what_is_allowed() {
         ),
         ("[workload]\nname='http'\n[plan]\nheadline = 'p98'\n", &["x.toml:4:", "`p98` is not a quantity"]),
         (
+            "[workload]\nname='pingpong'\n[plan]\nheadline = 'hit rate'\n",
+            &["x.toml:4:", "only the workload `cache` has `hit rate`, and this one is `pingpong`"],
+        ),
+        (
             "[workload]\nname='http'\n[plan]\nbudget = '10 parsecs'\n",
             &["x.toml:4:", "`10 parsecs` is not a time"],
         ),
         ("[workload]\nname='http'\n[gates]\nfail_if = 'p50'\n", &["x.toml:4:", "`p50` is not a condition"]),
+        (
+            "[workload]\nname='http'\n[gates]\nrequire = 'abort rate < 5 %'\n",
+            &["the gate `abort rate < 5 %`: only the workload `trade` has"],
+        ),
         ("x = \n", &["x.toml:1:"]),
         ("", &["no `[workload]`"]),
     ] {

@@ -166,6 +166,15 @@ fn variant(variant: &super::Variant) -> Table {
     if let Some(cache) = &variant.cache {
         table.insert("cache".into(), super::cache::write(cache).into());
     }
+    if let Some(database) = &variant.database {
+        table.insert("database".into(), super::database::write(database));
+    }
+    if let Some(base) = variant.base {
+        table.insert("base".into(), i64::from(base).into());
+    }
+    if let Some(jvm) = &variant.jvm {
+        table.insert("jvm".into(), super::jvm::write(jvm).into());
+    }
     if !variant.layers.is_empty() {
         table.insert("layers".into(), super::layers::write(&variant.layers));
     }

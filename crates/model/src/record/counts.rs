@@ -23,11 +23,17 @@ pub enum Count {
     HitBytes,
     /// Values set since a lookup missed them.
     Refills,
+    /// Attempts that were answered *again*: the service was asked once more, or for the last time.
+    Aborts,
+    /// Requests whose last attempt was answered *again*, too.
+    GivenUp,
+    /// Actions of a script of which every reply was right.
+    Actions,
 }
 
 impl Count {
     /// Every count, in the order of columns.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Hits,
         Self::CompulsoryMisses,
         Self::CapacityMisses,
@@ -37,6 +43,9 @@ impl Count {
         Self::AskedBytes,
         Self::HitBytes,
         Self::Refills,
+        Self::Aborts,
+        Self::GivenUp,
+        Self::Actions,
     ];
 
     pub const MISSES: [Self; 5] = [
@@ -59,6 +68,9 @@ impl Count {
             Self::AskedBytes => "asked_bytes",
             Self::HitBytes => "hit_bytes",
             Self::Refills => "refills",
+            Self::Aborts => "aborts",
+            Self::GivenUp => "given_up",
+            Self::Actions => "actions",
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Draws of the workload `cache`: lengths, ranks by popularity, and the bijection that scatters ranks over keys. Pure: the
-//! same numbers in give the same numbers out.
+//! Draws of the workload `cache`: lengths, ranks by popularity, and the bijection that scatters ranks over keys; some are of
+//! use to other workloads. Pure: the same numbers in give the same numbers out.
 
 use rand::RngCore;
 use weighbridge_model::experiment::{CacheSpec, FbTail, KEY_MOST, LengthLaw, Popularity, VALUE_MOST};
@@ -15,12 +15,12 @@ const FB_SHAPE: f64 = 0.348238;
 const FB_TAIL: f64 = 15.0;
 
 /// A draw from [0, 1).
-pub(super) fn unit(bits: u64) -> f64 {
+pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// Well mixed bits of a number (the finalizer of SplitMix64).
-pub(super) fn mixed(number: u64) -> u64 {
+pub(crate) fn mixed(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -170,13 +170,13 @@ impl Ranks {
 }
 
 /// A whole number below `limit`, which is at most 10⁸: its bias is below 2⁻³⁷.
-pub(super) fn below(random: &mut impl RngCore, limit: u32) -> u32 {
+pub(crate) fn below(random: &mut impl RngCore, limit: u32) -> u32 {
     ((u128::from(random.next_u64()) * u128::from(limit)) >> 64) as u32
 }
 
 /// Zipf's law by rejection-inversion (Hörmann and Derflinger, 1996): any exponent from 0 on, no table.
 #[derive(Debug, Clone)]
-pub(super) struct Zipf {
+pub(crate) struct Zipf {
     exponent: f64,
     keys: f64,
     /// The integral of the hat at 1.5 minus the hat at 1, and at `keys` + 0.5.
@@ -187,7 +187,7 @@ pub(super) struct Zipf {
 }
 
 impl Zipf {
-    fn new(exponent: f64, keys: u32) -> Self {
+    pub fn new(exponent: f64, keys: u32) -> Self {
         let mut zipf = Self { exponent, keys: f64::from(keys), first: 0.0, last: 0.0, near: 0.0 };
         zipf.first = zipf.integral(1.5) - 1.0;
         zipf.last = zipf.integral(zipf.keys + 0.5);
@@ -195,7 +195,7 @@ impl Zipf {
         zipf
     }
 
-    fn draw(&self, random: &mut impl RngCore) -> u32 {
+    pub fn draw(&self, random: &mut impl RngCore) -> u32 {
         loop {
             let u = self.last + unit(random.next_u64()) * (self.first - self.last);
             let x = self.inverse(u);
@@ -228,7 +228,7 @@ impl Zipf {
 
 /// A seeded bijection of 0 up to a limit: a Feistel network over the next even number of bits, walked until it is below.
 #[derive(Debug, Clone)]
-pub(super) struct Scatter {
+pub(crate) struct Scatter {
     limit: u64,
     half: u32,
     keys: [u64; 4],

@@ -2,7 +2,7 @@
 //! against the writes that were sent.
 
 mod answers;
-mod draw;
+pub(crate) mod draw;
 mod editions;
 mod forecast;
 mod model_cache;

@@ -17,7 +17,7 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 use super::draw::{Ranks, Scatter, extreme, length, mixed, pareto, unit};
 use super::reply::JsonReply;
 use super::*;
-use crate::{Address, Given, UrlScheme};
+use crate::{Address, Given, Received, UrlScheme};
 
 const MILLION: u64 = 1_000_000;
 
@@ -536,7 +536,7 @@ fn a_trace_is_sent_in_its_order_and_its_values_are_checked() {
     let address = Address { authority: "h:1".to_owned(), base: "/".to_owned(), scheme: UrlScheme::Http };
     let (load, spec) = (LoadSpec::default(), spec.into());
     let bound = |replay| {
-        let given = Given { environment: &|_| None, rows: &[], replay };
+        let given = Given { environment: &|_| None, rows: &[], replay, script: None };
         Workload::with_rows(&spec, &load, Protocol::MEMCACHED, &address, given)
     };
     assert!(matches!(bound(None), Err(WorkloadError::NoReplay)));
@@ -604,7 +604,7 @@ fn after_emptying_no_value_from_before_is_right_and_misses_are_compulsory() {
     assert!(wrong.is_empty(), "{wrong:?}");
     let before = server.held.clone();
     server.held.clear();
-    workload.emptied();
+    workload.emptied(&Received::GOOD).expect("a good reply");
     let (wrong, counts) = schedule(&workload, &mut server, 2_000, false);
     assert!(wrong.is_empty(), "{wrong:?}");
     let [compulsory, capacity] =
@@ -612,7 +612,7 @@ fn after_emptying_no_value_from_before_is_right_and_misses_are_compulsory() {
     assert!(compulsory > 20 && compulsory > 5 * capacity, "{counts:?}");
     // It says that it was emptied, and was not.
     server.held = before;
-    workload.emptied();
+    workload.emptied(&Received::GOOD).expect("a good reply");
     let (wrong, _) = schedule(&workload, &mut server, 2_000, false);
     assert!(wrong.keys().all(|words| words.starts_with("resurrected")) && !wrong.is_empty(), "{wrong:?}");
 }
@@ -923,12 +923,8 @@ fn answers_before_timing_agree_between_protocols() {
     let answers = |protocol: Protocol, replies: &[(u16, &[u8]); 5]| {
         let workload = workload(&spec, protocol);
         assert_eq!((workload.len(), workload.conversations()), (5, 5));
-        let received = |at: usize| crate::Received {
-            status: replies[at].0,
-            headers: &[],
-            body: replies[at].1,
-            messages: &[],
-        };
+        let received =
+            |at: usize| Received { status: replies[at].0, headers: &[], body: replies[at].1, messages: &[] };
         (0..5).map(|at| workload.canonical(at, &received(at))).collect::<Vec<_>>()
     };
     let over_rest = answers(Protocol::HTTP1_JSON, &rest);

@@ -93,6 +93,10 @@ impl<C: Explain> Check for Noted<C> {
         outcome
     }
 
+    fn asks_again(&mut self) -> Option<OperationId> {
+        self.check.asks_again()
+    }
+
     fn recorded_as(&self) -> Option<OperationId> {
         self.check.recorded_as()
     }

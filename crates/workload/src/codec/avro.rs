@@ -4,11 +4,11 @@
 use serde_json::{Map, Value};
 
 use super::cursor::{Cursor, put_zigzag};
-use super::{DecodeError, FieldType, Presence, Record, field, int, list, text};
+use super::{DecodeError, FieldType, Presence, Record, field, int, list, long, text};
 
 pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
     for one in record.fields {
-        let value = field(record, one, value);
+        let value = field(one, value);
         if one.presence == Presence::Optional {
             put_zigzag(i64::from(value.is_some()), bytes);
         }
@@ -25,6 +25,7 @@ fn put(kind: FieldType, value: &Value, bytes: &mut Vec<u8>) {
             bytes.extend_from_slice(text(value).as_bytes());
         }
         FieldType::Int => put_zigzag(i64::from(int(value)), bytes),
+        FieldType::Long => put_zigzag(long(value), bytes),
         FieldType::Record(record) => encode(record, value, bytes),
         // One block, then the empty one that ends it.
         FieldType::List(record) => {
@@ -71,6 +72,7 @@ fn read(kind: FieldType, from: &mut Cursor<'_>) -> Result<Value, DecodeError> {
             let int = from.zigzag()?;
             Ok(from.int(int)?.into())
         }
+        FieldType::Long => Ok(from.zigzag()?.into()),
         FieldType::Record(record) => read_record(record, from),
         FieldType::List(record) => read_list(record, from),
     }

@@ -2,14 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use super::{DecodeError, Field, FieldType, Presence, Record, complete, field, int, list, offset, text};
+use super::{
+    DecodeError, Field, FieldType, Presence, Record, complete, field, int, list, long, offset, text,
+};
 
 pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
     for (index, one) in record.fields.iter().enumerate() {
         bytes.push(if index == 0 { b'{' } else { b',' });
         put_text(one.name, bytes);
         bytes.push(b':');
-        match field(record, one, value) {
+        match field(one, value) {
             Some(value) => put(one.kind, value, bytes),
             None => bytes.extend_from_slice(b"null"),
         }
@@ -24,6 +26,7 @@ fn put(kind: FieldType, value: &Value, bytes: &mut Vec<u8>) {
     match kind {
         FieldType::Text => put_text(text(value), bytes),
         FieldType::Int => bytes.extend_from_slice(int(value).to_string().as_bytes()),
+        FieldType::Long => bytes.extend_from_slice(long(value).to_string().as_bytes()),
         FieldType::Record(record) => encode(record, value, bytes),
         FieldType::List(record) => {
             bytes.push(b'[');
@@ -79,12 +82,16 @@ fn of_type(kind: FieldType, value: Value) -> Result<Value, String> {
                 None => Err(format!("{number} is no whole number of 32 bits")),
             }
         }
+        (FieldType::Long, Value::Number(number)) => match number.as_i64() {
+            Some(long) => Ok(long.into()),
+            None => Err(format!("{number} is no whole number of 64 bits")),
+        },
         (FieldType::Record(record), value) => of_record(record, value),
         (FieldType::List(record), Value::Array(values)) => {
             values.into_iter().map(|value| of_record(record, value)).collect()
         }
         (FieldType::Text, _) => Err("not a text".to_owned()),
-        (FieldType::Int, _) => Err("not a number".to_owned()),
+        (FieldType::Int | FieldType::Long, _) => Err("not a number".to_owned()),
         (FieldType::List(_), _) => Err("not a list".to_owned()),
     }
 }

@@ -41,6 +41,8 @@ pub(crate) enum FieldType {
     Text,
     /// 32 bits, signed.
     Int,
+    /// 64 bits, signed.
+    Long,
     Record(&'static Record),
     List(&'static Record),
 }
@@ -95,19 +97,18 @@ pub(crate) fn decode(codec: CodecName, record: &Record, bytes: &[u8]) -> Result<
 }
 
 /// A field's value in a record; `None` where it is absent.
-fn field<'v>(record: &Record, field: &Field, value: &'v Value) -> Option<&'v Value> {
+fn field<'v>(field: &Field, value: &'v Value) -> Option<&'v Value> {
     let found = value.get(field.name);
-    assert!(
-        found.is_some() || field.presence == Presence::Optional,
-        "`{}` of `{}` is missing: {value}",
-        field.name,
-        record.name
-    );
+    assert!(found.is_some() || field.presence == Presence::Optional, "`{}` is missing: {value}", field.name);
     found
 }
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))
+}
+
+fn long(value: &Value) -> i64 {
+    value.as_i64().unwrap_or_else(|| panic!("not a number of 64 bits: {value}"))
 }
 
 fn int(value: &Value) -> i32 {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::cursor::{Cursor, put_varint};
-use super::{DecodeError, Field, FieldType, Presence, Record, complete, field, int, list, text};
+use super::{DecodeError, Field, FieldType, Presence, Record, complete, field, int, list, long, text};
 
 /// A number of up to 64 bits, seven to a byte.
 const VARINT: u64 = 0;
@@ -15,7 +15,7 @@ const FIXED32: u64 = 5;
 
 pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
     for one in record.fields {
-        let Some(value) = field(record, one, value) else { continue };
+        let Some(value) = field(one, value) else { continue };
         match one.kind {
             FieldType::Text if text(value).is_empty() => {}
             FieldType::Text => put_bytes(one.number, text(value).as_bytes(), bytes),
@@ -24,6 +24,12 @@ pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
                 put_varint(u64::from(one.number) << 3 | VARINT, bytes);
                 // Negative numbers are extended to 64 bits.
                 put_varint(i64::from(int(value)) as u64, bytes);
+            }
+            // An optional number is there even if it is 0.
+            FieldType::Long if long(value) == 0 && one.presence == Presence::Required => {}
+            FieldType::Long => {
+                put_varint(u64::from(one.number) << 3 | VARINT, bytes);
+                put_varint(long(value) as u64, bytes);
             }
             FieldType::Record(inner) => put_record(one.number, inner, value, bytes),
             FieldType::List(inner) => {
@@ -67,7 +73,7 @@ fn read(record: &Record, mut from: Cursor<'_>, mut fields: Map<String, Value>) -
     for field in absent {
         let empty = match field.kind {
             FieldType::Text => Value::String(String::new()),
-            FieldType::Int => 0.into(),
+            FieldType::Int | FieldType::Long => 0.into(),
             FieldType::List(_) => Value::Array(Vec::new()),
             // A message has no empty form that could be left out.
             FieldType::Record(_) => continue,
@@ -83,7 +89,7 @@ fn read_field(
     from: &mut Cursor<'_>,
     fields: &mut Map<String, Value>,
 ) -> Result<(), DecodeError> {
-    let wanted = if matches!(field.kind, FieldType::Int) { VARINT } else { LENGTH };
+    let wanted = if matches!(field.kind, FieldType::Int | FieldType::Long) { VARINT } else { LENGTH };
     if wire != wanted {
         return Err(from.error(format!("`{}` has wire type {wire}, not {wanted}", field.name)));
     }
@@ -91,6 +97,10 @@ fn read_field(
     // The upper half of a longer number is dropped.
     if let FieldType::Int = field.kind {
         fields.insert(name, (from.varint()? as i32).into());
+        return Ok(());
+    }
+    if let FieldType::Long = field.kind {
+        fields.insert(name, (from.varint()? as i64).into());
         return Ok(());
     }
     let length = from.varint()?;
@@ -109,7 +119,7 @@ fn read_field(
             all.as_array_mut().expect("a list, since nothing else is put there").push(one);
             return Ok(());
         }
-        FieldType::Text | FieldType::Int => Value::String(from.text(length)?.to_owned()),
+        FieldType::Text | FieldType::Int | FieldType::Long => Value::String(from.text(length)?.to_owned()),
     };
     fields.insert(name, value);
     Ok(())

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::cursor::{Cursor, put_varint, put_zigzag};
-use super::{DecodeError, FieldType, Record, complete, field, int, list, text};
+use super::{DecodeError, FieldType, Record, complete, field, int, list, long, text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire {
@@ -58,6 +58,7 @@ impl Kind {
         match kind {
             FieldType::Text => Self::Text,
             FieldType::Int => Self::Int32,
+            FieldType::Long => Self::Int64,
             FieldType::Record(_) => Self::Struct,
             FieldType::List(_) => Self::List,
         }
@@ -81,7 +82,7 @@ impl Kind {
 pub(super) fn encode(wire: Wire, record: &Record, value: &Value, bytes: &mut Vec<u8>) {
     let mut last = 0;
     for one in record.fields {
-        let Some(value) = field(record, one, value) else { continue };
+        let Some(value) = field(one, value) else { continue };
         let kind = Kind::of(one.kind).number(wire);
         match wire {
             Wire::Binary => bytes.extend_from_slice(&[kind, 0, one.number]),
@@ -107,6 +108,10 @@ fn put(wire: Wire, shape: FieldType, value: &Value, bytes: &mut Vec<u8>) {
         FieldType::Int => match wire {
             Wire::Binary => bytes.extend_from_slice(&int(value).to_be_bytes()),
             Wire::Compact => put_zigzag(int(value).into(), bytes),
+        },
+        FieldType::Long => match wire {
+            Wire::Binary => bytes.extend_from_slice(&long(value).to_be_bytes()),
+            Wire::Compact => put_zigzag(long(value), bytes),
         },
         FieldType::Record(record) => encode(wire, record, value, bytes),
         FieldType::List(record) => {
@@ -186,6 +191,7 @@ impl Reader<'_> {
                 Ok(self.from.text(length)?.into())
             }
             FieldType::Int => Ok(self.int32()?.into()),
+            FieldType::Long => Ok(self.int64()?.into()),
             FieldType::Record(record) => self.record(record),
             FieldType::List(record) => {
                 let (kind, count) = self.list()?;
@@ -209,6 +215,14 @@ impl Reader<'_> {
         }
         let bytes = self.from.take(4)?;
         Ok(i32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    fn int64(&mut self) -> Result<i64, DecodeError> {
+        if self.wire == Wire::Compact {
+            return self.from.zigzag();
+        }
+        let bytes = self.from.take(8)?;
+        Ok(i64::from_be_bytes(bytes.try_into().expect("eight were taken")))
     }
 
     /// The length of a text, or a count: in the compact protocol without a sign.

@@ -5,12 +5,14 @@
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Map, Value};
 
-use super::{DecodeError, Field, FieldType, Record, complete, field, int, list, offset, text};
+use super::{DecodeError, Field, FieldType, Record, complete, field, int, list, long, offset, text};
 
-/// The namespace of the model.
-pub(crate) const NAMESPACE: &str = "urn:weighbridge:person:1";
+/// The namespace of persons.
+pub(crate) const PERSONS: &str = "urn:weighbridge:person:1";
 
 const ENVELOPE: &str = "http://schemas.xmlsoap.org/soap/envelope/";
+const START: &str = "<?xml version='1.0' encoding='UTF-8'?><S:Envelope xmlns:S=\"http://schemas.xmlsoap.org/soap/envelope/\"><S:Body>";
+const END: &[u8] = b"</S:Body></S:Envelope>";
 
 /// Of attributes that may stand at any element.
 const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
@@ -23,20 +25,29 @@ const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// Texts must be of characters that XML has: of the control characters, tab and the ends of lines alone.
 pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
-    let start = format!("<?xml version='1.0' encoding='UTF-8'?><S:Envelope xmlns:S=\"{ENVELOPE}\"><S:Body>");
-    bytes.extend(start.into_bytes());
     let (plain, exceptions) = parts(record);
     let thrown = exceptions.iter().find_map(|one| Some((one.kind, value.get(one.name)?)));
-    match thrown {
-        Some((FieldType::Record(exception), value)) => {
-            let start = "<S:Fault><faultcode>S:Server</faultcode><faultstring>";
-            bytes.extend(format!("{start}{}</faultstring><detail>", exception.name).into_bytes());
-            put_global(exception, exception.fields, value, bytes);
-            bytes.extend(b"</detail></S:Fault>");
-        }
-        _ => put_global(record, plain, value, bytes),
-    }
-    bytes.extend(b"</S:Body></S:Envelope>");
+    let Some((FieldType::Record(exception), value)) = thrown else {
+        return encode_element(PERSONS, record.name, plain, value, bytes);
+    };
+    let fault = "<S:Fault><faultcode>S:Server</faultcode><faultstring>";
+    bytes.extend(format!("{START}{fault}{}</faultstring><detail>", exception.name).into_bytes());
+    put_global(PERSONS, exception.name, exception.fields, value, bytes);
+    bytes.extend(b"</detail></S:Fault>");
+    bytes.extend(END);
+}
+
+/// An envelope whose body is one element of a namespace.
+pub(crate) fn encode_element(
+    namespace: &str,
+    name: &str,
+    fields: &[Field],
+    value: &Value,
+    bytes: &mut Vec<u8>,
+) {
+    bytes.extend(START.as_bytes());
+    put_global(namespace, name, fields, value, bytes);
+    bytes.extend(END);
 }
 
 /// The fields that are elements, and the exceptions beside the value that a call returns.
@@ -45,15 +56,15 @@ fn parts(record: &Record) -> (&[Field], &[Field]) {
     record.fields.split_at(if is_returned { 1 } else { record.fields.len() })
 }
 
-fn put_global(record: &Record, fields: &[Field], value: &Value, bytes: &mut Vec<u8>) {
-    bytes.extend(format!("<ns2:{} xmlns:ns2=\"{NAMESPACE}\">", record.name).into_bytes());
-    put_fields(record, fields, value, bytes);
-    bytes.extend(format!("</ns2:{}>", record.name).into_bytes());
+fn put_global(namespace: &str, name: &str, fields: &[Field], value: &Value, bytes: &mut Vec<u8>) {
+    bytes.extend(format!("<ns2:{name} xmlns:ns2=\"{namespace}\">").into_bytes());
+    put_fields(fields, value, bytes);
+    bytes.extend(format!("</ns2:{name}>").into_bytes());
 }
 
-fn put_fields(record: &Record, fields: &[Field], value: &Value, bytes: &mut Vec<u8>) {
+fn put_fields(fields: &[Field], value: &Value, bytes: &mut Vec<u8>) {
     for one in fields {
-        match (one.kind, field(record, one, value)) {
+        match (one.kind, field(one, value)) {
             (_, None) => {}
             (FieldType::List(of), Some(values)) => {
                 list(values).iter().for_each(|value| put(one.name, FieldType::Record(of), value, bytes));
@@ -68,8 +79,9 @@ fn put(name: &str, kind: FieldType, value: &Value, bytes: &mut Vec<u8>) {
     match kind {
         FieldType::Text => put_text(text(value), bytes),
         FieldType::Int => bytes.extend(int(value).to_string().into_bytes()),
+        FieldType::Long => bytes.extend(long(value).to_string().into_bytes()),
         FieldType::Record(record) | FieldType::List(record) => {
-            put_fields(record, record.fields, value, bytes);
+            put_fields(record.fields, value, bytes);
         }
     }
     bytes.extend(format!("</{name}>").into_bytes());
@@ -89,6 +101,65 @@ fn put_text(text: &str, bytes: &mut Vec<u8>) {
 }
 
 pub(super) fn decode(record: &Record, bytes: &[u8]) -> Result<Value, DecodeError> {
+    let (plain, exceptions) = parts(record);
+    in_body(bytes, |content| {
+        if is(content, Some(PERSONS), record.name) {
+            read_fields(record, plain, content)
+        } else if is(content, Some(ENVELOPE), "Fault") {
+            read_fault(exceptions, content)
+        } else {
+            Err(foreign(content, PERSONS, record.name))
+        }
+    })
+}
+
+/// The value that a call returns: of the element with the call's name and `Response` behind it. A fault is an error.
+pub(crate) fn decode_returned(
+    namespace: &str,
+    call: &str,
+    returned: &'static Record,
+    bytes: &[u8],
+) -> Result<Value, DecodeError> {
+    in_body(bytes, |content| {
+        let name = format!("{call}Response");
+        if is(content, Some(ENVELOPE), "Fault") {
+            return read_fault(&[], content);
+        }
+        if !is(content, Some(namespace), &name) {
+            return Err(foreign(content, namespace, &name));
+        }
+        let mut elements = content.children().filter(Node::is_element);
+        match (elements.next().filter(|one| is(*one, None, "return")), elements.next()) {
+            (Some(value), None) => read_fields(returned, returned.fields, value),
+            _ => Err(error(content, format!("`{name}` has not one `return`"))),
+        }
+    })
+}
+
+/// The record of a namespace in the detail of a fault, whatever else is there.
+pub(crate) fn decode_detail(
+    namespace: &str,
+    record: &'static Record,
+    bytes: &[u8],
+) -> Result<Value, DecodeError> {
+    in_body(bytes, |content| {
+        if !is(content, Some(ENVELOPE), "Fault") {
+            return Err(foreign(content, ENVELOPE, "Fault"));
+        }
+        let detail = content.children().find(|node| is(*node, None, "detail"));
+        let mut parts = detail.iter().flat_map(|detail| detail.children());
+        match parts.find(|node| is(*node, Some(namespace), record.name)) {
+            Some(node) => read_fields(record, record.fields, node),
+            None => Err(error(content, format!("the fault has no `{}` in its detail", record.name))),
+        }
+    })
+}
+
+/// Reads what is in the body of an envelope.
+fn in_body(
+    bytes: &[u8],
+    read: impl FnOnce(Node<'_, '_>) -> Result<Value, DecodeError>,
+) -> Result<Value, DecodeError> {
     let not_utf8 = |error: std::str::Utf8Error| DecodeError {
         message: "the text is not UTF-8".to_owned(),
         at: error.valid_up_to(),
@@ -105,16 +176,12 @@ pub(super) fn decode(record: &Record, bytes: &[u8]) -> Result<Value, DecodeError
     }
     let body = root.children().find(|node| is(*node, Some(ENVELOPE), "Body"));
     let content = body.and_then(|body| body.first_element_child());
-    let content = content.ok_or_else(|| error(root, "the envelope has no body, or that is empty"))?;
-    let (plain, exceptions) = parts(record);
-    if is(content, Some(NAMESPACE), record.name) {
-        read_fields(record, plain, content)
-    } else if is(content, Some(ENVELOPE), "Fault") {
-        read_fault(exceptions, content)
-    } else {
-        let found = content.tag_name().name();
-        Err(error(content, format!("the body has `{found}`, not `{}` of `{NAMESPACE}`", record.name)))
-    }
+    read(content.ok_or_else(|| error(root, "the envelope has no body, or that is empty"))?)
+}
+
+fn foreign(content: Node<'_, '_>, namespace: &str, name: &str) -> DecodeError {
+    let found = content.tag_name().name();
+    error(content, format!("the body has `{found}`, not `{name}` of `{namespace}`"))
 }
 
 /// The exception in the detail of a fault.
@@ -123,7 +190,7 @@ fn read_fault(exceptions: &[Field], fault: Node<'_, '_>) -> Result<Value, Decode
     for node in detail.iter().flat_map(|detail| detail.children()) {
         for one in exceptions {
             if let FieldType::Record(record) = one.kind
-                && is(node, Some(NAMESPACE), record.name)
+                && is(node, Some(PERSONS), record.name)
             {
                 let value = read_fields(record, record.fields, node)?;
                 return Ok(Map::from_iter([(one.name.to_owned(), value)]).into());
@@ -167,6 +234,11 @@ fn read(kind: FieldType, node: Node<'_, '_>) -> Result<Value, DecodeError> {
     match kind {
         FieldType::Record(record) | FieldType::List(record) => read_fields(record, record.fields, node),
         FieldType::Text => Ok(leaf(node)?.into()),
+        FieldType::Long => {
+            let text = leaf(node)?;
+            let long = text.trim_matches(BLANKS).parse::<i64>();
+            Ok(long.map_err(|_| error(node, format!("{text:.40} is no whole number of 64 bits")))?.into())
+        }
         FieldType::Int => {
             let text = leaf(node)?;
             let int = text.trim_matches(BLANKS).parse::<i32>();

@@ -35,7 +35,7 @@ pub enum ExchangesError {
 pub fn person_exchanges(protocol: Protocol, people: &[u8]) -> Result<Vec<PersonExchange>, ExchangesError> {
     let (load, environment) = (LoadSpec::default(), |_: &str| None);
     let address = Address { authority: String::new(), base: "/".to_owned(), scheme: UrlScheme::Http };
-    let given = Given { environment: &environment, rows: &[], replay: None };
+    let given = Given { environment: &environment, rows: &[], replay: None, script: None };
     let framing = framing(protocol, address.scheme);
     let binding = Binding { framing, protocol, load: &load, address: &address, given };
     let bound = Bound::to(&binding).map_err(ExchangesError::Unbound)?;

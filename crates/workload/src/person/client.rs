@@ -14,9 +14,10 @@ use crate::canonical::{Canonical, Received};
 use crate::checks::Reset;
 use crate::checks::explain::{FailureLog, Noted};
 use crate::codec::{self, FieldType, Record};
+use crate::direct::fnv1a;
 use crate::expect::Expect;
 use crate::mping::{Digest, RelayCheck, Told};
-use crate::{Entry, Workload, WorkloadError};
+use crate::{Entry, Given, Workload, WorkloadError};
 
 impl Bind for PersonClientSpec {
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError> {
@@ -26,8 +27,8 @@ impl Bind for PersonClientSpec {
         workload(&self.0, binding, &|call, operation| entry(binding, call, operation))
     }
 
-    fn service_data(&self) -> Vec<DataFile> {
-        self.0.service_data()
+    fn service_data(&self, given: Given<'_>) -> Vec<DataFile> {
+        self.0.service_data(given)
     }
 }
 
@@ -100,9 +101,7 @@ fn digest(reply: &PersonReply) -> Digest {
             add_record(record, value, &mut fields);
         }
     }
-    let add = |digest: u64, byte: u8| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let digest = fields.bytes().fold(0xcbf2_9ce4_8422_2325, add);
-    format!("{digest:016x}").into_bytes().try_into().expect("16 digits")
+    format!("{:016x}", fnv1a(fields.as_bytes())).into_bytes().try_into().expect("16 digits")
 }
 
 /// Adds the fields of a record in the order of the model, each with a line feed.
@@ -114,7 +113,7 @@ fn add_record(record: &Record, value: &Value, fields: &mut String) {
             (FieldType::List(record), value) => {
                 value.as_array().into_iter().flatten().for_each(|value| add_record(record, value, fields));
             }
-            (FieldType::Text | FieldType::Int, value) => {
+            (FieldType::Text | FieldType::Int | FieldType::Long, value) => {
                 fields.push_str(value.as_str().map_or_else(|| value.to_string(), str::to_owned).as_str());
                 fields.push('\n');
             }

@@ -21,7 +21,7 @@ use weighbridge_model::id::OperationId;
 use crate::bind::{Bind, Binding, DataFile, join, render_error};
 use crate::codec::{self, xml};
 use crate::stream::Mix;
-use crate::{Entry, Workload, WorkloadError};
+use crate::{Entry, Given, Workload, WorkloadError};
 pub use canned::{ExchangesError, PersonExchange, person_exchanges};
 use check::{Carrier, PersonExpect};
 use people::{CallOfPerson, NOTHING, PERSON, PERSON_ID, People};
@@ -39,7 +39,7 @@ impl Bind for PersonSpec {
         workload(self, binding, &|call, operation| bound.entry(call, operation))
     }
 
-    fn service_data(&self) -> Vec<DataFile> {
+    fn service_data(&self, _given: Given<'_>) -> Vec<DataFile> {
         let contents =
             if people::is_standard(self) { people::standard_file() } else { People::of(self).file() };
         vec![DataFile { name: PEOPLE_FILE.to_owned(), contents }]
@@ -144,7 +144,7 @@ impl<'a> Bound<'a> {
 
     fn soap(&self, call: &CallOfPerson, method: &str) -> Request {
         let mut request = self.http("POST", "/person", self.argument(call));
-        request.headers.push(("SOAPAction".to_owned(), format!("\"{}/{method}\"", xml::NAMESPACE)));
+        request.headers.push(("SOAPAction".to_owned(), format!("\"{}/{method}\"", xml::PERSONS)));
         request
     }
 

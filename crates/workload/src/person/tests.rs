@@ -244,7 +244,7 @@ fn a_larger_people_file_is_the_same_every_time_and_read_by_our_own_codec() {
 #[test]
 fn services_get_the_file_that_lies_with_them() {
     let spec = WorkloadSpec::Person(PersonSpec::default());
-    let files = crate::service_data(&spec);
+    let files = crate::service_data(&spec, None);
     assert_eq!(files.len(), 1);
     let kept = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../services/person/people.json"));
     assert_eq!(

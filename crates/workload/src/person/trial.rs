@@ -44,7 +44,7 @@ pub fn person_trial(
     address: &Address,
 ) -> Result<Workload, WorkloadError> {
     let (load, environment) = (LoadSpec::default(), |_: &str| None);
-    let given = Given { environment: &environment, rows: &[], replay: None };
+    let given = Given { environment: &environment, rows: &[], replay: None, script: None };
     let binding =
         Binding { framing: framing(protocol, address.scheme), protocol, load: &load, address, given };
     let spelling = match trial {

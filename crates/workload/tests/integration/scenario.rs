@@ -53,7 +53,13 @@ fn bind(
     let address =
         Address { authority: address.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
     let load = weighbridge_model::experiment::LoadSpec::default();
-    Workload::with_rows(spec, &load, protocol, &address, Given { environment: &|_| None, rows, replay: None })
+    Workload::with_rows(
+        spec,
+        &load,
+        protocol,
+        &address,
+        Given { environment: &|_| None, rows, replay: None, script: None },
+    )
 }
 
 /// One window of `count` requests, and its requests in the order in which they were sent.

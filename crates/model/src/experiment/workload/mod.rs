@@ -13,6 +13,7 @@ pub(super) mod person_client;
 pub(super) mod pingpong;
 pub(super) mod scenario;
 pub(super) mod sizes;
+pub(super) mod trade;
 
 use std::borrow::Cow;
 
@@ -20,9 +21,10 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::node::{Read, Reader};
-use super::{LoadModel, LoadSpec, Target, Think, Variant};
+use super::{Flow, LoadModel, LoadSpec, PlanRules, Profile, SessionLength, Target, Think, Variant};
 use crate::id::{OperationId, PointLabel};
-use crate::quantity::Bytes;
+use crate::pairing::PairingChoice;
+use crate::quantity::{Bytes, Nanoseconds};
 
 pub use cache::{
     CacheMix, CacheOperation, CacheSpec, CacheStart, FbTail, KEY_MOST, LengthLaw, PopularShare, Popularity,
@@ -44,6 +46,9 @@ pub use scenario::{
     VALUE_LONGEST, ValueError, check_columns,
 };
 pub use sizes::{SizeCount, SizeSpread, Sizes, Spacing};
+pub use trade::{
+    Grain, Prices, SESSIONS_MOST, SKEW_MOST, STOCKS_MOST, ScriptSize, TradeOperation, TradeSpec,
+};
 
 /// The list of workloads, one row each. It defines the enum, and `each_workload!`, which evaluates an
 /// expression for the specification of any workload.
@@ -91,6 +96,8 @@ workloads! {
     Person(PersonSpec),
     /// The same calls by the client of a relay.
     PersonClient(PersonClientSpec),
+    /// Scripted sessions of a brokerage.
+    Trade(TradeSpec),
 }
 
 type ReadWorkload = fn(&Reader<'_>) -> Read<WorkloadSpec>;
@@ -145,6 +152,12 @@ trait Spec: Sized + Clone {
         false
     }
 
+    /// The sessions of a script of which each window is a whole passage, from a server as it was at first; `None` where
+    /// windows are as long as they should be.
+    fn sessions_of_a_passage(&self) -> Option<u32> {
+        None
+    }
+
     /// `None` if every variant is asked alike.
     fn for_variant(&self, _variant: &Variant) -> Option<WorkloadSpec> {
         None
@@ -179,6 +192,11 @@ trait Spec: Sized + Clone {
         None
     }
 
+    /// The specification if its script is in files.
+    fn scripted(&mut self) -> Option<&mut TradeSpec> {
+        None
+    }
+
     fn visit_texts(&mut self, _visitor: &mut dyn TextVisitor) {}
 
     fn set_seed(&mut self, _seed: u64) {}
@@ -195,7 +213,7 @@ trait Spec: Sized + Clone {
 
     /// Errors: why a service cannot carry it out in its own process.
     fn check_direct(&self) -> Result<(), &'static str> {
-        Err("the only workload that it carries is `pingpong`")
+        Err("the workloads that it carries are `pingpong` and `trade`")
     }
 }
 
@@ -232,6 +250,26 @@ pub trait TextVisitor {
     fn bytes(&mut self, bytes: &mut Vec<u8>);
     /// A value that is always a secret.
     fn secret(&mut self, value: &mut String);
+}
+
+/// The longest time in which the sessions of a passage arrive.
+const ARRIVING_MOST: Nanoseconds = Nanoseconds::from_secs(30);
+
+/// Refuses a script's sessions that arrive otherwise than at one rate, or for too long.
+fn check_arriving(sessions: u32, flow: &Flow) -> Result<(), String> {
+    let Flow::Law { profile: Profile::Constant { rate }, .. } = flow else {
+        return Err(
+            "`load`: the sessions of a script arrive at one rate; use `sessions`, no `profile` or trace"
+                .to_owned(),
+        );
+    };
+    let takes = f64::from(sessions) / rate.get();
+    if takes <= ARRIVING_MOST.as_secs_f64() {
+        return Ok(());
+    }
+    Err(format!(
+        "`load.sessions`: at {rate} the script's {sessions} sessions take {takes:.0} s to arrive, and a passage may take {ARRIVING_MOST} at most; use a smaller `workload.size`, or let more arrive"
+    ))
 }
 
 impl WorkloadSpec {
@@ -287,6 +325,58 @@ impl WorkloadSpec {
     /// Whether what a server remembers changes with time alone, also while it is frozen.
     pub(super) fn ages(&self) -> bool {
         each_workload!(self, spec => spec.ages())
+    }
+
+    /// The sessions of its script, where each window is a whole passage of it.
+    pub fn sessions_of_a_passage(&self) -> Option<u32> {
+        each_workload!(self, spec => spec.sessions_of_a_passage())
+    }
+
+    /// Refuses what does not go with windows that are whole passages of a script.
+    pub(super) fn check_passages(
+        &self,
+        load: &LoadSpec,
+        plan: &PlanRules,
+        is_capacity: bool,
+    ) -> Result<(), String> {
+        let Some(sessions) = self.sessions_of_a_passage() else { return Ok(()) };
+        let name = self.name();
+        if is_capacity {
+            return Err(format!(
+                "`[capacity]`: windows of `{name}` are whole passages of its script, which no rate can change; leave `capacity` out"
+            ));
+        }
+        let is_allowed = match &load.model {
+            LoadModel::Closed => true,
+            LoadModel::Open { .. } => false,
+            LoadModel::PartlyOpen { flow, length } => {
+                check_arriving(sessions, flow)?;
+                *length == SessionLength::Workload
+            }
+        };
+        if !is_allowed || load.think != Think::None {
+            return Err(format!(
+                "`load`: windows of `{name}` are whole passages of its script; allowed is `closed` load, or `partly-open` with `length = \"workload\"`, each without `think`"
+            ));
+        }
+        if load.slots() > u64::from(sessions) {
+            return Err(format!(
+                "`load`: {} requests at once are more than the script's {sessions} sessions, each of which has one at a time; use fewer connections, or a larger `workload.size`",
+                load.slots()
+            ));
+        }
+        if plan.window.is_some() {
+            return Err(format!(
+                "`plan.window`: windows of `{name}` are whole passages of its script, and take as long as those; leave it out, or change `workload.size`"
+            ));
+        }
+        match plan.pairing {
+            PairingChoice::Auto | PairingChoice::Windows => Ok(()),
+            other => Err(format!(
+                "`plan.pairing`: windows of `{name}` are whole passages of its script, and `{}` has none; use `windows`, or leave `pairing` out",
+                other.name()
+            )),
+        }
     }
 
     /// The workload that the peer of a relay runs.
@@ -363,6 +453,11 @@ impl WorkloadSpec {
         each_workload!(self, spec => spec.replaying())
     }
 
+    /// The specification of a brokerage whose script is in files; `None` for all others.
+    pub fn scripted(&mut self) -> Option<&mut TradeSpec> {
+        each_workload!(self, spec => spec.scripted())
+    }
+
     pub fn visit_texts(&mut self, visitor: &mut dyn TextVisitor) {
         each_workload!(self, spec => spec.visit_texts(visitor));
     }
@@ -376,6 +471,19 @@ impl WorkloadSpec {
     }
 
     pub(super) fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
+        let keeps_records = matches!(self, Self::Trade(_));
+        let key_of = |variant: &Variant| match (variant.database, variant.base) {
+            (Some(_), _) => Some("database"),
+            (None, base) => base.map(|_| "base"),
+        };
+        let mut keys = variants.iter().filter_map(|variant| Some((&variant.name, key_of(variant)?)));
+        if let (false, Some((name, key))) = (keeps_records, keys.next()) {
+            return Err(format!(
+                "variant `{name}`: `{key}` belongs to the workload `{}`, and this one is `{}`; leave it out",
+                TradeSpec::NAME,
+                self.name()
+            ));
+        }
         each_workload!(self, spec => spec.check_variants(variants))
     }
 
