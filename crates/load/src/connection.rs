@@ -3,7 +3,7 @@
 //! It moves bytes between socket and framer and reports which requests ended. The pool and the window decide when to
 //! send, when to open and when to give up.
 
-mod refused;
+mod repeated;
 mod traffic;
 
 use std::io;
@@ -28,11 +28,6 @@ const READS: usize = 4;
 /// With this many bytes waiting to be written, no further request is added to a batch, so that the time stamp taken
 /// before a write is true for every request in it.
 const BATCH_BYTES: usize = 64 * 1024;
-
-/// How often a request may be refused and sent again, at least. Where more requests are in flight on a connection, it is
-/// as often as there are: a server that answers one on each connection then reaches the last of them, and one that
-/// answers none gets no request without end.
-const MOST_REFUSALS: u32 = 3;
 
 /// A request that is over.
 #[derive(Debug, Clone, Copy)]
@@ -74,8 +69,9 @@ pub(crate) enum LaneState {
     Started,
     /// Its request is sent and not yet answered.
     Sent,
-    /// The peer has refused its request, which is sent again once there is another connection.
-    Refused,
+    /// Its request is to be sent again: the peer has refused it, so that it waits for another connection, or has answered that
+    /// the request should be made once more.
+    Repeated,
 }
 
 /// One place for a request in flight.
@@ -104,6 +100,8 @@ pub(crate) struct Lane {
     was_sent: bool,
     /// How often peers have refused the request.
     refusals: u32,
+    /// Whether its last attempt was answered, and that with the wish for another.
+    is_asked_again: bool,
     /// The operation under which the time of each message of the reply is recorded, if any.
     message_operation: Option<OperationId>,
     /// Its place in a session with a time of its own.
@@ -206,8 +204,8 @@ pub(crate) struct Connection {
     pub hold_back: Option<Nanoseconds>,
     /// Lanes whose request is in `out` and has no send time yet.
     fresh: Vec<u32>,
-    /// Lanes whose request was refused and waits for another connection.
-    refused: Vec<u32>,
+    /// Lanes whose request is to be sent again.
+    repeated: Vec<u32>,
     /// How often requests were sent again since the window began.
     resent: u64,
     life: Life,
@@ -259,6 +257,7 @@ impl Lane {
             sendable: start,
             was_sent: false,
             refusals: 0,
+            is_asked_again: false,
             message_operation: None,
             session: None,
             session_due: start,
@@ -294,7 +293,7 @@ impl Lane {
             self.session_due = due;
         }
         self.due = due;
-        (self.was_sent, self.refusals) = (false, 0);
+        (self.was_sent, self.refusals, self.is_asked_again) = (false, 0, false);
     }
 
     /// Ends the lane's request.
@@ -362,7 +361,7 @@ impl Connection {
             limit: u64::MAX,
             hold_back: None,
             fresh: Vec::with_capacity(in_flight as usize),
-            refused: Vec::new(),
+            repeated: Vec::new(),
             resent: 0,
             life: Life::Persistent,
             framer: stack.framing.framer(),
@@ -463,8 +462,9 @@ impl Connection {
                 let lane = &mut self.lanes[lane as usize];
                 // It may have been refused, or have failed, before it could be written.
                 if lane.state == LaneState::Started {
-                    self.resent += u64::from(lane.was_sent);
+                    self.resent += u64::from(lane.was_sent && !lane.is_asked_again);
                     (lane.sent, lane.last_message, lane.was_sent) = (now, now, true);
+                    lane.is_asked_again = false;
                     lane.state = LaneState::Sent;
                 }
             }
@@ -589,8 +589,8 @@ impl Connection {
         context: &mut ReplyContext<'_>,
         act: impl FnOnce(&mut AnyFramer, &mut Out, &mut Sink<'_>),
     ) -> Option<ErrorKind> {
-        let Self { framer, out, lanes, busy, life, failures, moved, refused, .. } = self;
-        let most = MOST_REFUSALS.max(lanes.len() as u32);
+        let Self { framer, out, lanes, busy, life, failures, moved, repeated, .. } = self;
+        let most = repeated::most_refusals(lanes.len());
         let ReplyContext { sessions, slot, finished, messages } = context;
         let mut broken = None;
         let slot_of = |id: u64| *slot + id as u32;
@@ -624,6 +624,14 @@ impl Connection {
                     ];
                 }
                 *busy -= 1;
+                if judged != Outcome::Ok
+                    && outcome == Outcome::Ok
+                    && let Some(operation) = sessions.check(slot_of(id)).asks_again()
+                {
+                    messages.push(lanes[id as usize].ask_again(operation, now));
+                    repeated.push(id as u32);
+                    return;
+                }
                 let ended = lanes[id as usize].finish(judged, now);
                 for time in times.into_iter().flatten().filter(|_| judged == Outcome::Ok) {
                     let LongerTime { operation, by } = time;
@@ -635,12 +643,9 @@ impl Connection {
             Event::Refused(id) => {
                 *busy -= 1;
                 let lane = &mut lanes[id as usize];
-                lane.refusals += 1;
-                if lane.refusals <= most {
-                    lane.state = LaneState::Refused;
-                    refused.push(id as u32);
-                } else {
-                    finished.push(lane.finish(Outcome::Error(ErrorKind::Reset), now));
+                match lane.refused(most) {
+                    true => repeated.push(id as u32),
+                    false => finished.push(lane.finish(Outcome::Error(ErrorKind::Reset), now)),
                 }
             }
             Event::Drain => *life = Life::Draining,
@@ -689,7 +694,7 @@ impl Connection {
                 LaneState::Sent | LaneState::Started => {
                     finished.push(lane.finish(Outcome::Error(others), now));
                 }
-                LaneState::Free | LaneState::Listed | LaneState::Thinking | LaneState::Refused => {}
+                LaneState::Free | LaneState::Listed | LaneState::Thinking | LaneState::Repeated => {}
             }
         }
         self.busy = 0;
@@ -780,7 +785,7 @@ impl Connection {
             lane.prefetched = None;
             lane.reason = Reason::Load;
         }
-        self.refused.clear();
+        self.repeated.clear();
         self.resent = 0;
         if let Some(counts) = self.counts() {
             self.baseline = counts;

@@ -424,6 +424,7 @@ fn catch_up(pools: &mut [Option<Box<Pool>>], io: &mut Io) -> io::Result<()> {
 fn expected(load: &Load) -> u64 {
     let arriving = |rate: f64, end: &OpenEnd| match end {
         OpenEnd::Drain { stop: Stop::Count(count), .. } => *count,
+        OpenEnd::Sessions { requests, .. } => *requests,
         OpenEnd::BusyCycles(time) | OpenEnd::Drain { stop: Stop::Time(time), .. } => {
             (rate * time.as_secs_f64() * 1.5) as u64
         }
@@ -477,6 +478,9 @@ impl<'a, 'p> LoopState<'a, 'p> {
                 if end != WindowEnd::Complete || !pool.finish_follow_ups(now) {
                     return Ok((end, None));
                 }
+            }
+            if self.window.outstanding() == 0 && pool.has_ended() {
+                return Ok((WindowEnd::Complete, None));
             }
             let trouble = match self.window.ends_by_replies() {
                 true => self.account.trouble(pool, io, now),

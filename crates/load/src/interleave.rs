@@ -202,13 +202,17 @@ impl Interleave {
     fn draw(&mut self) {
         let Issue::Open(open) = &mut self.issue else { return };
         let since = |time: Timestamp| time.since(self.start);
-        let goes_on =
-            !matches!(open.end, OpenEnd::Drain { stop: Stop::Count(count), .. } if self.rounds >= count);
+        let goes_on = match open.end {
+            OpenEnd::Drain { stop: Stop::Count(count), .. } | OpenEnd::Sessions { count, .. } => {
+                self.rounds < count
+            }
+            OpenEnd::Drain { stop: Stop::Time(_), .. } | OpenEnd::BusyCycles(_) => true,
+        };
         open.next = if goes_on { open.schedule.next_arrival() } else { None };
         open.next = open.next.filter(|next| match open.end {
             OpenEnd::BusyCycles(nominal) => since(*next) < nominal * 2,
             OpenEnd::Drain { stop: Stop::Time(time), .. } => since(*next) < time,
-            OpenEnd::Drain { stop: Stop::Count(_), .. } => true,
+            OpenEnd::Drain { stop: Stop::Count(_), .. } | OpenEnd::Sessions { .. } => true,
         });
     }
 
@@ -278,6 +282,9 @@ impl Interleave {
                     };
                 (over, self.drain_deadline(open, stop, limit))
             }
+            OpenEnd::Sessions { count, limit, .. } => {
+                (open.next.is_none(), self.drain_deadline(open, Stop::Count(count), limit))
+            }
         };
         match over && empty {
             true => Some(WindowEnd::Complete),
@@ -331,6 +338,9 @@ impl Interleave {
                     Stop::Count(_) => None,
                 };
                 [stops, later(self.drain_deadline(open, stop, limit))]
+            }
+            OpenEnd::Sessions { count, limit, .. } => {
+                [None, later(self.drain_deadline(open, Stop::Count(count), limit))]
             }
         };
         [next, open.next, ends[0], ends[1]].into_iter().flatten().min()

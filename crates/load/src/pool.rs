@@ -5,7 +5,7 @@
 mod handshake;
 mod later;
 mod opening;
-mod refused;
+mod repeated;
 mod stamping;
 mod thinking;
 
@@ -337,9 +337,9 @@ impl Pool {
         self.demand = Demand::Idle;
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
-            if connection.busy > 0 || connection.has_refused() {
+            if connection.busy > 0 || connection.has_repeated() {
                 connection.fail(None, kind, now, &mut self.finished);
-                connection.fail_refused(kind, now, &mut self.finished);
+                connection.fail_repeated(kind, now, &mut self.finished);
                 self.close(index, now);
             }
         }
@@ -429,7 +429,7 @@ impl Pool {
                 if matches!(received, Received::More) {
                     self.unread.push_back(index as u32);
                 }
-                if self.finished.len() > before {
+                if self.finished.len() > before || self.connections[index].has_repeated() {
                     self.list_all(index);
                 } else {
                     self.unpark(index);
@@ -451,7 +451,7 @@ impl Pool {
         if !matches!(self.connections[index].link, Link::Open { .. }) {
             return;
         }
-        if self.connections[index].has_refused() && !self.send_refused(index) {
+        if self.connections[index].has_repeated() && !self.send_repeated(index) {
             return;
         }
         if self.think.is_needed() {
@@ -483,7 +483,7 @@ impl Pool {
             self.send_follow_ups(window, now);
         }
         let in_flight = self.settings.in_flight;
-        while let Some(slot) = self.ready_slot() {
+        while let Some(slot) = self.session_slot() {
             let connection = &self.connections[(slot / in_flight) as usize];
             let freed = connection.lanes[(slot % in_flight) as usize].freed;
             let Some(due) = self.take(slot, window, now, freed) else { return };
@@ -691,7 +691,7 @@ impl Pool {
     fn reopen(&mut self, io: &mut Io, index: usize, now: Timestamp) {
         let connection = &self.connections[index];
         let Link::Closed { retry_at } = connection.link else { return };
-        let is_needed = self.demand == Demand::Running || connection.has_refused();
+        let is_needed = self.demand == Demand::Running || connection.has_repeated();
         if !is_needed || connection.pending_error.is_some() {
             return;
         }
@@ -766,9 +766,9 @@ impl Pool {
         let retry_at = now + backoff(failures);
         self.connections[index].failures = failures;
         self.connections[index].link = Link::Closed { retry_at };
-        if self.connections[index].has_refused() {
+        if self.connections[index].has_repeated() {
             // The connection was for these.
-            self.connections[index].fail_refused(kind, now, &mut self.finished);
+            self.connections[index].fail_repeated(kind, now, &mut self.finished);
             if self.demand == Demand::Running {
                 self.expect(retry_at);
             }

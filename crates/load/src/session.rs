@@ -114,8 +114,16 @@ pub trait Sessions: Send {
     /// Continues the slot's session after `reply`. Resets the slot's check for the request that it returns.
     fn next(&mut self, slot: u32, reply: &Reply) -> Step;
 
-    /// Whether a reply may lead to [`Step::Later`]. Then `next` is called as soon as the request has ended.
+    /// Whether a reply may lead to [`Step::Later`], or sessions may run out. Then `next` is called as soon as the request has
+    /// ended.
     fn has_follow_ups(&self) -> bool {
+        false
+    }
+
+    /// Whether no session of this window is left to open: a slot whose session is over then stays idle, and the window ends
+    /// with the last of them. Where this may become true, [`has_follow_ups`](Self::has_follow_ups) must be: otherwise
+    /// nobody knows yet whether a session goes on.
+    fn has_ended(&self) -> bool {
         false
     }
 
@@ -184,6 +192,13 @@ pub trait Check {
     /// workload expects that status; wrong content is `Error(Check)`. Not called for a reply that was cut short, timed
     /// out or broke the protocol.
     fn done(&mut self) -> Outcome;
+
+    /// Where the reply just found bad asks for the same request once more: the operation under which the time of that attempt
+    /// is recorded, as that of a message is. Then the check is ready for the next attempt's reply, and the request is not over:
+    /// it stays due when it was. Must not be so without end.
+    fn asks_again(&mut self) -> Option<OperationId> {
+        None
+    }
 
     /// The operation under which the response time of the reply just found right is recorded too, as that of a message
     /// is: what kind of reply it was. Most workloads have none.

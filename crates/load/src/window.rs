@@ -19,6 +19,11 @@ pub const QUEUE: u32 = 1_000_000;
 /// Due requests for which memory is reserved in advance; more of them waiting means an overloaded server.
 const QUEUE_START: u32 = 4_096;
 
+/// A window of sessions is saturated if more than one in so many of them wait for a slot when the last becomes due, …
+const WAITING_SHARE: u64 = 10;
+/// … and more than so many, which may be chance.
+const WAITING_FEW: u64 = 4;
+
 /// Least time for what waits when a schedule by time stops, unless its limit is shorter.
 const DRAIN_LEAST: Nanoseconds = Nanoseconds::from_secs(1);
 
@@ -43,6 +48,16 @@ pub enum OpenEnd {
         stop: Stop,
         /// How long after the schedule's end waiting requests may still be sent, but no longer than the schedule was
         /// (but 1 s at least); the rest are counted as not sent.
+        limit: Nanoseconds,
+    },
+    /// In partly open load: so many sessions begin, and each is awaited to its end. The window is saturated if many still
+    /// wait for a slot when the last becomes due.
+    Sessions {
+        /// How many.
+        count: u64,
+        /// About how many requests they send in all.
+        requests: u64,
+        /// How long after the last of them is due those that wait may still begin; the rest are counted as not sent.
         limit: Nanoseconds,
     },
 }
@@ -125,6 +140,10 @@ struct Open {
     discarded: u64,
     /// Sessions that have a slot; `None` if requests arrive instead of sessions.
     present: Option<u64>,
+    /// What the schedule gave, due or not.
+    drawn: u64,
+    /// How many waited when the last became due.
+    waiting_at_last: usize,
 }
 
 /// An arrival that is due.
@@ -226,7 +245,9 @@ impl Window {
             return Continuation::Stopped;
         }
         open.offered += 1;
-        open.last_due = open.last_due.max(now);
+        if !matches!(open.end, OpenEnd::Sessions { .. }) {
+            open.last_due = open.last_due.max(now);
+        }
         self.requests += 1;
         self.outstanding += 1;
         Continuation::Send
@@ -278,9 +299,9 @@ impl Window {
                     OpenEnd::BusyCycles(_) => None,
                     OpenEnd::Drain { stop, .. } => {
                         let over = empty && open.schedule_over(stop, elapsed);
-                        let end = if open.discarded > 0 { WindowEnd::Saturated } else { WindowEnd::Complete };
-                        over.then_some(end)
+                        over.then(|| open.drained())
                     }
+                    OpenEnd::Sessions { .. } => (no_sessions && open.next.is_none()).then(|| open.drained()),
                 }
             }
         }
@@ -322,6 +343,10 @@ impl Window {
                         };
                         let deadline = open.drain_deadline(self.start, stop, limit);
                         (stops, deadline.filter(|_| !open.waiting.is_empty()).and_then(later))
+                    }
+                    OpenEnd::Sessions { limit, .. } => {
+                        let waits = open.next.is_none() && !open.waiting.is_empty();
+                        (None, later(open.last_due + limit).filter(|_| waits))
                     }
                 };
                 [next, first, second].into_iter().flatten().min()
@@ -439,13 +464,15 @@ impl Open {
             overflow: 0,
             discarded: 0,
             present,
+            drawn: 0,
+            waiting_at_last: 0,
         }
     }
 
     /// Whether sessions in progress may send more.
     fn admits(&self, start: Timestamp, now: Timestamp) -> bool {
         match self.end {
-            OpenEnd::BusyCycles(_) => true,
+            OpenEnd::BusyCycles(_) | OpenEnd::Sessions { .. } => true,
             OpenEnd::Drain { stop: Stop::Count(count), .. } => self.offered < count,
             OpenEnd::Drain { stop: Stop::Time(time), .. } => now.since(start) < time,
         }
@@ -455,9 +482,14 @@ impl Open {
     fn draw(&mut self, start: Timestamp) {
         let goes_on = match self.end {
             OpenEnd::Drain { stop: Stop::Count(count), .. } => self.offered < count,
+            OpenEnd::Sessions { count, .. } => self.drawn < count,
             _ => true,
         };
         self.next = if goes_on { self.schedule.next_arrival() } else { None };
+        self.drawn += u64::from(self.next.is_some());
+        if self.next.is_none() {
+            self.waiting_at_last = self.waiting.len();
+        }
         if let OpenEnd::Drain { stop: Stop::Time(time), .. } = self.end {
             self.next = self.next.filter(|due| due.since(start) < time);
         }
@@ -477,6 +509,12 @@ impl Open {
         }
         if let OpenEnd::Drain { stop, limit } = self.end
             && self.drain_deadline(start, stop, limit).is_some_and(|deadline| now >= deadline)
+        {
+            self.discard();
+        }
+        if let OpenEnd::Sessions { limit, .. } = self.end
+            && self.next.is_none()
+            && now >= self.last_due + limit
         {
             self.discard();
         }
@@ -502,6 +540,18 @@ impl Open {
             Stop::Time(time) => start + time + limit.min(time.max(DRAIN_LEAST)),
             Stop::Count(_) => self.last_due + limit,
         })
+    }
+
+    /// How a schedule that is over ends the window.
+    fn drained(&self) -> WindowEnd {
+        let was_crowded = match self.end {
+            OpenEnd::Sessions { count, .. } => {
+                let waited = self.waiting_at_last as u64;
+                waited > WAITING_FEW && waited * WAITING_SHARE > count
+            }
+            _ => false,
+        };
+        if self.discarded > 0 || was_crowded { WindowEnd::Saturated } else { WindowEnd::Complete }
     }
 
     fn discard(&mut self) {
@@ -654,5 +704,61 @@ mod tests {
         let mut window = open(1000.0, 10, nominal(100));
         window.abort(at(4));
         assert_eq!((window.offered(), window.not_sent()), (5, 5));
+    }
+
+    /// So many sessions, which arrive at this rate.
+    fn arriving(count: u64, rate: f64, limit: Nanoseconds) -> Window {
+        let end = OpenEnd::Sessions { count, requests: 2 * count, limit };
+        let (length, think) = (SessionLength::Workload, Think::None);
+        Window::new(&Load::PartlyOpen { flow: flow(rate), queue: 99, end, length, think }, 0, at(0))
+    }
+
+    #[test]
+    fn so_many_sessions_begin_and_the_window_ends_with_the_last_of_them() {
+        let two = || arriving(2, 100.0, Nanoseconds::from_millis(30));
+        let first = |window: &mut Window| (0..100).find(|ms| window.take(at(*ms), at(0)).is_some());
+        let mut window = two();
+        let begun = first(&mut window).expect("it arrives");
+        window.completed();
+        assert_eq!(window.continue_session(at(begun + 1)), Continuation::Send, "whatever the count is");
+        window.completed();
+        window.sessions_ended(1);
+        assert_eq!(window.end(at(begun + 2)), None, "the second is still to come");
+        let second = (begun..100).find(|ms| window.take(at(*ms), at(0)).is_some()).expect("it arrives");
+        assert_eq!(window.take(at(1_000), at(1_000)), None, "there is no third");
+        window.completed();
+        assert_eq!(window.end(at(second + 1)), None, "it may send more");
+        window.sessions_ended(1);
+        assert_eq!(window.end(at(second + 1)), Some(WindowEnd::Complete));
+        assert_eq!((window.offered(), window.requests(), window.not_sent()), (3, 3, 0));
+
+        // The second waits for longer than the limit.
+        let mut window = two();
+        first(&mut window).expect("it arrives");
+        assert_eq!(window.end(at(second + 29)), None);
+        assert_eq!(window.end(at(second + 31)), None, "the first is still there");
+        window.completed();
+        window.sessions_ended(1);
+        assert_eq!(window.end(at(second + 31)), Some(WindowEnd::Saturated));
+        assert_eq!((window.offered(), window.not_sent()), (2, 1));
+    }
+
+    #[test]
+    fn sessions_that_come_faster_than_they_are_served_saturate_their_window() {
+        // One slot serves a session each so many milliseconds; one arrives each millisecond.
+        let served = |each: usize| {
+            let mut window = arriving(60, 1_000.0, Nanoseconds::from_secs(1));
+            for now in (0..1_000).step_by(each) {
+                window.completed();
+                window.sessions_ended(1);
+                if let Some(end) = window.end(at(now)) {
+                    return (end, window.requests());
+                }
+                window.take(at(now), at(now));
+            }
+            panic!("it does not end");
+        };
+        assert_eq!(served(1), (WindowEnd::Complete, 60));
+        assert_eq!(served(2), (WindowEnd::Saturated, 60));
     }
 }

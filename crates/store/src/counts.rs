@@ -4,7 +4,7 @@ use weighbridge_model::record::WindowRecord;
 use weighbridge_model::record::counts::{Count, Counts};
 
 use crate::error::Problem;
-use crate::table::{RowWriter, read_table, write_table};
+use crate::table::{RowWriter, has_column, read_table, write_table};
 
 const COLUMNS: [&str; Count::ALL.len() + 1] = {
     let mut columns = ["window"; Count::ALL.len() + 1];
@@ -15,6 +15,9 @@ const COLUMNS: [&str; Count::ALL.len() + 1] = {
     }
     columns
 };
+
+/// How many counts the oldest records have: those of a cache.
+const LEAST_COUNTS: usize = 9;
 
 /// `None` if no window has counts.
 pub(crate) fn write_counts(windows: &[WindowRecord]) -> Option<Vec<u8>> {
@@ -34,13 +37,16 @@ pub(crate) fn write_counts(windows: &[WindowRecord]) -> Option<Vec<u8>> {
 
 /// Adds the rows to their windows.
 pub(crate) fn read_counts(bytes: &[u8], windows: &mut [WindowRecord]) -> Result<(), Problem> {
-    let rows = read_table(&COLUMNS, bytes, |cells| {
+    // Older records have fewer, never others.
+    let known =
+        Count::ALL.iter().take_while(|count| has_column(bytes, count.name())).count().max(LEAST_COUNTS);
+    let rows = read_table(&COLUMNS[..=known], bytes, |cells| {
         let index = cells.u64()?;
         let window = usize::try_from(index).ok().and_then(|at| windows.get_mut(at));
         let window = window.ok_or_else(|| format!("column `window`: the trial has no window {index}"))?;
         let mut counts = Counts::default();
-        for count in Count::ALL {
-            counts.add(count, cells.u64()?);
+        for count in &Count::ALL[..known] {
+            counts.add(*count, cells.u64()?);
         }
         match window.figures.counts.replace(counts) {
             Some(_) => Err(format!("column `window`: a second row of window {index}")),
@@ -69,5 +75,23 @@ mod tests {
         assert!(read("").is_err());
         let [window] = read(&format!("0{zeros}\n")).unwrap();
         assert_eq!(window.figures.counts, Some(Counts::default()), "counts of zero are counts");
+    }
+
+    #[test]
+    fn an_older_record_has_none_of_what_was_not_counted_yet() {
+        for (known, last) in
+            [(LEAST_COUNTS, Count::Refills), (11, Count::GivenUp), (Count::ALL.len(), Count::Actions)]
+        {
+            let mut windows = [WindowRecord::default()];
+            let (head, ones) = (COLUMNS[..=known].join(","), ",1".repeat(known));
+            assert!(head.ends_with(&format!(",{}", last.name())));
+            read_counts(format!("{head}\n0{ones}\n").as_bytes(), &mut windows).unwrap();
+            let counts = windows[0].figures.counts.unwrap();
+            let all: Vec<u64> = Count::ALL.iter().map(|count| counts.get(*count)).collect();
+            assert_eq!(all.iter().filter(|count| **count == 1).count(), known);
+            assert_eq!(counts.get(last), 1);
+        }
+        let fewer = COLUMNS[..LEAST_COUNTS].join(",");
+        assert!(read_counts(format!("{fewer}\n").as_bytes(), &mut [WindowRecord::default()]).is_err());
     }
 }

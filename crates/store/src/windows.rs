@@ -4,15 +4,15 @@
 use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, RoleCpu, RoleMemory, Traffic, WindowFigures,
-    WindowKind, WindowRecord,
+    ErrorCounts, ErrorKind, JvmPauses, LoopHealth, OperationFigures, RoleCpu, RoleMemory, Traffic,
+    WindowFigures, WindowKind, WindowRecord,
 };
 
 use crate::error::Problem;
 use crate::table::{Cells, RowWriter, has_column, read_table, write_table};
 
 /// `windows.csv`: one row a window, in order of time.
-pub(crate) const WINDOW_COLUMNS: [&str; 48] = [
+pub(crate) const WINDOW_COLUMNS: [&str; 51] = [
     "window",
     "kind",
     "block",
@@ -61,6 +61,9 @@ pub(crate) const WINDOW_COLUMNS: [&str; 48] = [
     "loop_delay_p50_ns",
     "lag_p99_ns",
     "core_latency_ns",
+    "restore_ns",
+    "pauses",
+    "paused_ns",
 ];
 
 /// Absent in records from before there were batches.
@@ -78,6 +81,13 @@ const PAYLOAD_RECEIVED_COLUMN: &str = "payload_received_bytes";
 
 /// Absent in records from before core latency was measured.
 const CORE_LATENCY_COLUMN: &str = "core_latency_ns";
+
+/// Absent in records from before restoring a database was timed.
+const RESTORE_COLUMN: &str = "restore_ns";
+
+/// Absent in records from before pauses of Java virtual machines were counted, with the one after it.
+const PAUSES_COLUMN: &str = "pauses";
+const PAUSED_COLUMN: &str = "paused_ns";
 
 /// `operations.csv`: one row a window and operation.
 pub(crate) const OPERATION_COLUMNS: [&str; 10] = [
@@ -158,6 +168,8 @@ pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord
         held_up: has_column(bytes, HELD_UP_COLUMN),
         payload: has_column(bytes, PAYLOAD_COLUMN),
         core_latency: has_column(bytes, CORE_LATENCY_COLUMN),
+        restore: has_column(bytes, RESTORE_COLUMN),
+        pauses: has_column(bytes, PAUSES_COLUMN),
     };
     let is_read = |column: &&str| match *column {
         BATCH_COLUMN => optional.batch.is_some(),
@@ -165,6 +177,8 @@ pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord
         HELD_UP_COLUMN => optional.held_up,
         PAYLOAD_COLUMN | PAYLOAD_RECEIVED_COLUMN => optional.payload,
         CORE_LATENCY_COLUMN => optional.core_latency,
+        RESTORE_COLUMN => optional.restore,
+        PAUSES_COLUMN | PAUSED_COLUMN => optional.pauses,
         _ => true,
     };
     let columns: Vec<_> = WINDOW_COLUMNS.into_iter().filter(is_read).collect();
@@ -194,6 +208,8 @@ struct OptionalColumns {
     held_up: bool,
     payload: bool,
     core_latency: bool,
+    restore: bool,
+    pauses: bool,
 }
 
 pub(crate) fn read_operations(bytes: &[u8], windows: &mut [WindowRecord]) -> Result<(), Problem> {
@@ -279,9 +295,15 @@ fn window_row(index: u64, window: &WindowRecord, batch: u32) -> RowWriter {
         .number(health.cpu.as_nanos())
         .number(health.loop_delay_p50.as_nanos())
         .number(health.lag_p99.as_nanos());
-    match window.core_latency {
-        Some(latency) => row.number(latency.as_nanos()),
-        None => row.empty(1),
+    for time in [window.core_latency, window.restore] {
+        match time {
+            Some(time) => row.number(time.as_nanos()),
+            None => row.empty(1),
+        };
+    }
+    match window.pauses {
+        Some(pauses) => row.number(pauses.count).number(pauses.time.as_nanos()),
+        None => row.empty(2),
     };
     row
 }
@@ -339,11 +361,23 @@ fn read_window(
             ..Default::default()
         },
         cpu: Vec::new(),
-        core_latency: match optional.core_latency && !cells.skip_empty(1) {
-            true => Some(Nanoseconds::from_nanos(cells.u64()?)),
-            false => None,
-        },
+        core_latency: time_if(optional.core_latency, cells)?,
+        restore: time_if(optional.restore, cells)?,
+        pauses: pauses(optional, cells)?,
     })
+}
+
+fn pauses(optional: OptionalColumns, cells: &mut Cells<'_>) -> Result<Option<JvmPauses>, String> {
+    if !optional.pauses || cells.skip_empty(2) {
+        return Ok(None);
+    }
+    Ok(Some(JvmPauses { count: cells.u64()?, time: Nanoseconds::from_nanos(cells.u64()?) }))
+}
+
+/// The time in the next cell, where there is such a column and it is not empty.
+fn time_if(is_there: bool, cells: &mut Cells<'_>) -> Result<Option<Nanoseconds>, String> {
+    let is_known = is_there && !cells.skip_empty(1);
+    is_known.then(|| cells.u64().map(Nanoseconds::from_nanos)).transpose()
 }
 
 /// A count of payload; 0 in records without.
@@ -410,6 +444,8 @@ mod tests {
             figures,
             cpu: Vec::new(),
             core_latency,
+            restore: Some(Nanoseconds::from_nanos(7_001)),
+            pauses: Some(JvmPauses { count: 3, time: Nanoseconds::from_nanos(9_007) }),
         }
     }
 
@@ -424,11 +460,15 @@ mod tests {
             .replace(",batch,", ",")
             .replace("measured,3,6,", "measured,3,");
         assert_eq!(read_windows(old.as_bytes(), 0), Ok((vec![window()], vec![false])));
-        let older = old.replace(",core_latency_ns\n", "\n").replace(",320\n", "\n");
-        assert_eq!(
-            read_windows(older.as_bytes(), 0),
-            Ok((vec![WindowRecord { core_latency: None, ..window() }], vec![false]))
-        );
+        let older = old.replace(",pauses,paused_ns\n", "\n").replace(",3,9007\n", "\n");
+        let none = WindowRecord { pauses: None, ..window() };
+        assert_eq!(read_windows(older.as_bytes(), 0), Ok((vec![none.clone()], vec![false])));
+        let older = older.replace(",restore_ns\n", "\n").replace(",7001\n", "\n");
+        let none = WindowRecord { restore: None, ..none };
+        assert_eq!(read_windows(older.as_bytes(), 0), Ok((vec![none.clone()], vec![false])));
+        let older = older.replace(",core_latency_ns\n", "\n").replace(",320\n", "\n");
+        let none = WindowRecord { core_latency: None, ..none };
+        assert_eq!(read_windows(older.as_bytes(), 0), Ok((vec![none], vec![false])));
     }
 
     /// `requests` of older records lacks those not sent; `offered` has them.
@@ -437,6 +477,8 @@ mod tests {
         let counts = |requests| WindowRecord {
             figures: WindowFigures { offered: 5, requests, not_sent: 2, ..WindowFigures::default() },
             core_latency: None,
+            restore: None,
+            pauses: None,
             ..window()
         };
         let table = String::from_utf8(write_windows(&[counts(3)], 6)).expect("text");

@@ -149,6 +149,27 @@ pub(crate) fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// Removes the System V segment of shared memory `id` if it has this key and no process uses it.
+pub(crate) fn remove_unused_segment(key: i32, id: i32) {
+    // SAFETY: no pointer is passed. Asked in this way, since C libraries name the field of the key differently.
+    if unsafe { libc::shmget(key, 0, 0) } != id {
+        return;
+    }
+    let mut found = std::mem::MaybeUninit::<libc::shmid_ds>::zeroed();
+    // SAFETY: the pointer is valid for one shmid_ds, and all zeros is one.
+    let found = unsafe {
+        match libc::shmctl(id, libc::IPC_STAT, found.as_mut_ptr()) {
+            0 => found.assume_init(),
+            _ => return,
+        }
+    };
+    if found.shm_nattch == 0 {
+        // SAFETY: removal takes no pointer, and nobody has mapped the segment. If it fails, the segment is gone or
+        // another user's.
+        unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
+    }
+}
+
 /// Makes this process ignore a signal from now on.
 pub(crate) fn ignore(signal: Signal) {
     // SAFETY: SIG_IGN installs no handler, so no code of ours can run in signal context.

@@ -6,6 +6,7 @@ pub mod account;
 pub mod cgroup;
 pub mod command;
 pub mod freeze;
+pub mod jvm;
 mod keeper;
 pub mod launch;
 pub mod logs;

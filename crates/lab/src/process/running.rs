@@ -20,6 +20,7 @@ use crate::host::procfs::{self, Pid, ProcessIdentity};
 use crate::host::sys::{self, Ended, Signal};
 use crate::process::account::{CpuAccount, CpuReading};
 use crate::process::freeze::{FreezeError, FreezeMethod, Unit};
+use crate::process::jvm::{JvmUse, Machines};
 use crate::process::keeper::{FirstProcess, Keeper};
 use crate::process::quota::{self, CgroupLocation, ControllerKind};
 use crate::process::talk::Talk;
@@ -109,6 +110,7 @@ pub struct Running {
     wrappers: Vec<Pid>,
     /// What `wrappers` used.
     wrapper: CpuAccount,
+    jvm: Machines,
 }
 
 /// What a role's first process is.
@@ -151,6 +153,7 @@ impl Running {
             wrapping: Wrapping::None,
             wrappers: Vec::new(),
             wrapper: CpuAccount::default(),
+            jvm: Machines::default(),
         }
     }
 
@@ -267,6 +270,13 @@ impl Running {
         self.account.observe(&clocks)
     }
 
+    /// What Java virtual machines among its processes took themselves; CPU time is part of [`cpu_time`](Self::cpu_time).
+    /// `None` where there are none.
+    pub fn jvm_use(&mut self) -> Option<JvmUse> {
+        let members = self.workers();
+        self.jvm.observe(&members)
+    }
+
     /// Threads of all its processes without wrappers.
     pub fn threads(&mut self) -> u32 {
         self.workers().into_iter().map(|pid| procfs::threads(pid).len() as u32).sum()
@@ -352,6 +362,18 @@ impl Running {
     /// after `grace` ([`GRACE`] by contract).
     pub fn stop(mut self, grace: Nanoseconds) -> ExitReport {
         self.end(Some(grace))
+    }
+
+    /// Like [`Self::stop`], but sends SIGINT to its first process alone, which ends the others: what PostgreSQL
+    /// calls a fast shutdown.
+    pub fn interrupt(mut self, grace: Nanoseconds) -> ExitReport {
+        // A frozen process would get the signal only when it is thawed. If that fails, it is killed below.
+        let _ = self.thaw();
+        let start = sys::monotonic();
+        // It fails only if the process has just ended.
+        let _ = self.identity.signal(Signal::INT);
+        self.wait_for_end(start, grace);
+        self.end(Some(Nanoseconds::ZERO))
     }
 
     /// Ends it, with SIGTERM first if a grace is given. Further calls only report.

@@ -37,11 +37,12 @@ const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// The variables that the contract lets a service read. They are set to the empty text, which counts as unset
 /// there, so that variables of the user's shell (some set `HOST`) configure nothing.
-const CONTRACT_VARIABLES: [&str; 11] = [
+const CONTRACT_VARIABLES: [&str; 12] = [
     "CACHE_LIMIT",
     "CACHE_LOAD_FACTOR",
     "CACHE_POLICY",
     "DATA",
+    "DATABASE",
     "DIRECT",
     "NAGLE",
     "PEER",

@@ -1,5 +1,5 @@
 //! Services and where their programs come from: the catalogue, `service.toml`, checked-out revisions, the
-//! folder for a service's state, and run-time facts.
+//! folder for a service's state, its server of PostgreSQL, and run-time facts.
 
 pub mod catalog;
 pub mod checkout;
@@ -7,6 +7,7 @@ mod error;
 mod folder;
 mod manifest;
 mod offer;
+pub mod postgres;
 pub mod runtime;
 pub mod state;
 mod stock;

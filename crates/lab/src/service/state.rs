@@ -12,6 +12,7 @@ use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
 use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use crate::process::launch::Lab;
 use crate::service::folder::remove_with_contents;
+use crate::service::postgres::forget_shared_memory;
 
 pub const VARIABLE: &str = "STATE";
 
@@ -85,6 +86,7 @@ pub(crate) fn is_ours(path: &Path) -> bool {
 /// Removes such a folder with its contents, if it exists. Fails where it is none of ours or remains.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     if is_ours(path) {
+        forget_shared_memory(path);
         remove_with_contents(path)
     } else {
         Err(io::Error::other("its name is not one that we give"))

@@ -13,6 +13,7 @@ mod foreign_text;
 mod layers;
 mod memory;
 mod overlays;
+mod postgres;
 mod process;
 mod registry;
 mod sidecar;

@@ -1,6 +1,7 @@
-//! Requests to which replies lead: when each falls due, and which slot sends it.
+//! What is known as soon as a reply has come: requests to which it leads, when each falls due and which slot sends it; and
+//! that no session is left for a slot.
 //!
-//! The part of the pool for [`Step::Later`]; loads without it never come here.
+//! The part of the pool for sessions with [follow-ups](crate::session::Sessions::has_follow_ups).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -97,6 +98,30 @@ impl Pool {
                 }
             }
         }
+    }
+
+    /// The ready slot whose session goes on, or for which one is left to open; it stays in the list. Others stay idle.
+    pub(super) fn session_slot(&mut self) -> Option<u32> {
+        loop {
+            let slot = self.ready_slot()?;
+            let connection = &mut self.connections[(slot / self.settings.in_flight) as usize];
+            let lane = &mut connection.lanes[(slot % self.settings.in_flight) as usize];
+            if lane.prefetched.is_some() || !self.sessions.has_ended() {
+                return Some(slot);
+            }
+            lane.state = LaneState::Free;
+            self.ready.pop_front();
+        }
+    }
+
+    /// Whether nothing is left to send in this window, once nothing is outstanding: the last session was opened, and none
+    /// goes on.
+    pub fn has_ended(&self) -> bool {
+        let goes_on = || {
+            let mut lanes = self.connections.iter().flat_map(|connection| &connection.lanes);
+            lanes.any(|lane| lane.prefetched.is_some())
+        };
+        self.sessions.has_ended() && self.ready.is_empty() && !goes_on()
     }
 
     /// Sends the follow-ups that are due and have a slot.

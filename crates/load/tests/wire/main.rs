@@ -9,6 +9,7 @@ mod secured;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attempts;
 mod batch;
 mod exchange;
 mod generator;
@@ -26,6 +27,7 @@ mod many;
 mod memcached;
 mod pace;
 mod resp;
+mod running_out;
 mod sessions;
 mod shapes;
 mod stamps;

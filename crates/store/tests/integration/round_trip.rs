@@ -249,18 +249,29 @@ fn any_window() -> impl Strategy<Value = WindowRecord> {
         requests,
     });
     let place = (any::<u32>(), any::<u16>(), any::<u32>(), any::<u32>(), any::<u16>());
-    let core_latency = prop::option::of(time());
-    (kinds, place, any_figures(), prop::collection::vec(role, 0..3), core_latency).prop_map(
-        |(kind, (block, point, round, position, variant), figures, cpu, core_latency)| WindowRecord {
+    let pauses = (any::<u64>(), time()).prop_map(|(count, time)| JvmPauses { count, time });
+    let optional = ([(); 2].map(|()| prop::option::of(time())), prop::option::of(pauses));
+    (kinds, place, any_figures(), prop::collection::vec(role, 0..3), optional).prop_map(
+        |(
             kind,
-            block,
-            point: PointId(point),
-            round,
-            position,
-            variant: VariantId(variant),
+            (block, point, round, position, variant),
             figures,
             cpu,
-            core_latency,
+            ([core_latency, restore], pauses),
+        )| {
+            WindowRecord {
+                kind,
+                block,
+                point: PointId(point),
+                round,
+                position,
+                variant: VariantId(variant),
+                figures,
+                cpu,
+                core_latency,
+                restore,
+                pauses,
+            }
         },
     )
 }
@@ -322,6 +333,7 @@ fn any_void() -> impl Strategy<Value = Void> {
         any::<String>().prop_map(Void::ServiceDied),
         any::<String>().prop_map(Void::OutOfMemory),
         any::<String>().prop_map(Void::Steal),
+        any::<String>().prop_map(Void::GivenUp),
     ]
 }
 
@@ -391,6 +403,15 @@ fn peer_of(version: Option<String>, start: Option<Nanoseconds>, runtime: Option<
     PeerFacts { service: "go".to_owned(), binary_sha256: version.clone(), version, start, runtime }
 }
 
+fn database_of(start: Nanoseconds) -> DatabaseFacts {
+    DatabaseFacts {
+        engine: "postgres".to_owned(),
+        version: "15.13 \"x\"\n".to_owned(),
+        start,
+        settings: [("fsync".to_owned(), "off".to_owned())].into(),
+    }
+}
+
 fn network_of(name: Option<String>) -> NetworkFacts {
     let link = LinkCounters { host: "client".to_owned(), sent_packets: 12, ..LinkCounters::default() };
     NetworkFacts {
@@ -424,6 +445,7 @@ fn any_trial() -> impl Strategy<Value = Quiet> {
                     killed: 1,
                 }),
                 quota,
+                database: start.map(|start| Box::new(database_of(start))),
                 runtime,
             });
     let memory = prop::collection::vec(

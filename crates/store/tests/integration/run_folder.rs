@@ -146,6 +146,8 @@ fn summary() -> Summary {
         relays: Vec::new(),
         carried: Vec::new(),
         roles: Vec::new(),
+        collectors: Vec::new(),
+        scaling: Vec::new(),
         layering: Default::default(),
         factorials: Vec::new(),
         capacities: Vec::new(),

@@ -63,6 +63,11 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
             variant,
             figures: figures(&mut random, index),
             core_latency: (index % 2 == 0).then(|| nanos(&mut random)),
+            restore: (index % 3 == 0).then(|| nanos(&mut random)),
+            pauses: (index % 4 == 0).then(|| JvmPauses {
+                count: index.into(),
+                time: Nanoseconds::from_nanos(7 * u64::from(index)),
+            }),
             cpu: ["service", "sidecar"][..random.random_range(0..=2)]
                 .iter()
                 .map(|role| RoleCpu {
@@ -184,6 +189,7 @@ fn service(start: Nanoseconds) -> ServiceFacts {
             said: [("gc".to_owned(), "Copy".to_owned())].into(),
         }),
         peer: None,
+        database: None,
         network: None,
     }
 }

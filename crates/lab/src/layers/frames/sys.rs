@@ -240,7 +240,8 @@ pub(super) fn wait<const N: usize>(
         revents: 0,
     });
     let time = patience.map(|patience| libc::timespec {
-        tv_sec: (patience.as_nanos() / 1_000_000_000) as libc::time_t,
+        // Of another width in other C libraries.
+        tv_sec: (patience.as_nanos() / 1_000_000_000) as _,
         tv_nsec: (patience.as_nanos() % 1_000_000_000) as libc::c_long,
     });
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);

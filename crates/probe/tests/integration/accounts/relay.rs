@@ -89,8 +89,9 @@ fn every_account_of_a_misbehaving_server_agrees_with_a_relays() {
             timeout: TIMEOUT,
             acts: Vec::new(),
             end: End::Count(6),
+            tls: None,
         };
-        let account = load(server.address, &trial, LoopOptions::default());
+        let account = load(server.address, &trial, None, LoopOptions::default());
         account.hold(&server.finish(), case.name);
     }
     stop.request();

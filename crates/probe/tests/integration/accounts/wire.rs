@@ -1,7 +1,6 @@
 //! What servers of each framing read and write. They are written by hand, not with the generator's framers.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::sync::atomic::Ordering::SeqCst;
 
 use weighbridge_load::Framing;
@@ -10,7 +9,8 @@ use weighbridge_load::request::{Call, Rendered, Request};
 use weighbridge_load::{memcached, resp, thrift};
 use weighbridge_model::id::OperationId;
 
-use super::{Counts, end};
+use super::Counts;
+use super::line::Line;
 
 const PREFACE: usize = 24;
 
@@ -134,8 +134,8 @@ impl Wire {
 
     /// Serves a connection until the client leaves, whose requests are `length` bytes long each; `next` is asked about
     /// each request.
-    pub fn serve(self, stream: TcpStream, length: usize, counts: &Counts, next: &mut dyn FnMut() -> Act) {
-        let mut talk = Talk { stream, counts, is_silent: false };
+    pub fn serve(self, line: Line, length: usize, counts: &Counts, next: &mut dyn FnMut() -> Act) {
+        let mut talk = Talk { line, counts, is_silent: false };
         let mut split = Split::new(self, length);
         if !self.is_ordered() {
             talk.send(&frame(4, 0, 0, &[]));
@@ -143,8 +143,7 @@ impl Wire {
         let mut buffer = [0; 16 * 1024];
         loop {
             // A reset after all was read is an end too.
-            let Ok(count @ 1..) = talk.stream.read(&mut buffer) else { return };
-            counts.read.fetch_add(count as u64, SeqCst);
+            let Ok(count @ 1..) = talk.line.read(&mut buffer) else { return };
             split.add(&buffer[..count]);
             while let Some(request) = split.take() {
                 let act = next();
@@ -244,7 +243,7 @@ impl Wire {
 
 /// The writing side of a connection.
 struct Talk<'a> {
-    stream: TcpStream,
+    line: Line,
     counts: &'a Counts,
     /// Whether it writes no more.
     is_silent: bool,
@@ -252,9 +251,7 @@ struct Talk<'a> {
 
 impl Talk<'_> {
     fn send(&mut self, bytes: &[u8]) {
-        // Counted before: the client may have it, and be done, before this thread runs on.
-        self.counts.written.fetch_add(bytes.len() as u64, SeqCst);
-        let _ = self.stream.write_all(bytes);
+        let _ = self.line.write_all(bytes).and_then(|()| self.line.flush());
     }
 
     fn good(&mut self, bytes: &[u8]) {
@@ -263,7 +260,7 @@ impl Talk<'_> {
     }
 
     fn end(&mut self) {
-        end(&self.stream);
+        self.line.end();
         self.is_silent = true;
     }
 }
