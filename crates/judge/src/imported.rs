@@ -75,6 +75,8 @@ fn summary(series: &[Series<'_>], run: Run) -> Summary {
         relays: Vec::new(),
         carried: Vec::new(),
         roles: Vec::new(),
+        collectors: Vec::new(),
+        scaling: Vec::new(),
         layering: Default::default(),
         factorials: Vec::new(),
         capacities: Vec::new(),

@@ -19,6 +19,7 @@ pub mod evidence;
 pub mod gate;
 pub mod imported;
 pub mod messages;
+pub mod metered;
 pub mod overview;
 pub mod question;
 pub mod records;
@@ -34,6 +35,6 @@ pub use detail::{detail, whole};
 pub use evidence::evidence;
 pub use question::{
     Absent, AskedSizes, Blocks, Composition, Cores, Lifetime, Load, Placement, Point, Question, Run,
-    Transport, Variant,
+    StackElement, Transport, Variant,
 };
 pub use summary::{Bridge, summarise, summarise_through};

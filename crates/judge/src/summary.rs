@@ -9,13 +9,15 @@ use weighbridge_model::estimate::{ContrastKind, Quantity, Statistic, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::legs::{Legs, StampSummary};
 use weighbridge_model::quantity::{Ratio, grouped};
-use weighbridge_model::record::{ErrorCounts, Traffic, TrialRecord};
+use weighbridge_model::record::counts::Count;
+use weighbridge_model::record::{ErrorCounts, Traffic, TrialRecord, WindowRecord};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Figure, Finding, Goal, OtherWindows, PointPairing, SCHEMA_VERSION, SampleCounts,
     Spread, Summary, VariantSummary,
 };
 
 use crate::analysis::capacity;
+use crate::analysis::collectors::collector_costs;
 use crate::analysis::factorial::Factorials;
 use crate::analysis::goodput;
 use crate::analysis::latency_parts;
@@ -23,6 +25,7 @@ use crate::analysis::layers::{Layers, PointContext, PointSamples};
 use crate::analysis::legs::stamps;
 use crate::analysis::machine;
 use crate::analysis::roles::roles_where_several;
+use crate::analysis::scaling::scaling;
 use crate::analysis::sizes::{self, SizeAnalysis};
 use crate::analysis::variance_components::{self, variance_components};
 use crate::checks::core_latency::{cores_moved, explained_by_places};
@@ -131,6 +134,8 @@ pub(crate) fn summary_of_records(
         tags,
         carried: goodput::goodput(question, records),
         roles: roles_where_several(question, records),
+        collectors: collector_costs(question, records),
+        scaling: scaling(question, records),
         layering,
         factorials: factorials.end(),
         capacities,
@@ -310,6 +315,8 @@ impl<'a> Table<'a> {
             (Absence::NotMeasured, Quantity::SegmentsPerOperation) => {
                 "the kernel counts segments of TCP connections alone"
             }
+            (Absence::NotMeasured, Quantity::RestoreTime) => "no database is restored before windows",
+            (Absence::NotMeasured, Quantity::ActionThroughput) => "only the workload `trade` has actions",
             (Absence::NotMeasured, _) if quantity.contrast() == ContrastKind::Plain => {
                 "the workload does not count what it is made of"
             }
@@ -346,11 +353,17 @@ impl<'a> Table<'a> {
     }
 
     /// Bytes on a link are included if some variant has a link, payload if there are codecs to compare, shares if the
-    /// workload counts, and each if it is the headline; shares also if a gate asks for them.
+    /// workload counts, actions and times of restoring if there were any, and each if it is the headline; shares also if a gate
+    /// asks for them.
     fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<'_, 'a> {
-        let trials = self.records.used.iter().flat_map(|block| &block.trials);
-        let mut networks = trials.filter_map(|trial| trial.service.network.as_ref());
+        let trials = || self.records.used.iter().flat_map(|block| &block.trials);
+        let mut networks = trials().filter_map(|trial| trial.service.network.as_ref());
         let has_links = networks.any(|network| !network.crossed.is_empty());
+        let restores = trials().flat_map(|trial| &trial.windows).any(|window| window.restore.is_some());
+        let has_actions = |window: &WindowRecord| {
+            window.figures.counts.is_some_and(|counts| counts.get(Count::Actions) > 0)
+        };
+        let acts = trials().flat_map(|trial| &trial.windows).any(has_actions);
         let (headline, has_codecs) = (self.question.headline, self.question.has_codecs_to_compare());
         let asks_capacity = self.question.objectives(self.id).is_some();
         let counts = self.samples.iter().any(|scopes| scopes[0].counts());
@@ -359,6 +372,8 @@ impl<'a> Table<'a> {
             _ if asks_capacity => false,
             Quantity::WireBytesPerOperation => has_links,
             Quantity::PayloadBytesPerOperation => has_codecs,
+            Quantity::RestoreTime => restores,
+            Quantity::ActionThroughput => acts,
             _ => self.question.tells(quantity, counts),
         };
         let is_there =

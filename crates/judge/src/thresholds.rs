@@ -90,7 +90,7 @@ pub const LEVEL_LEFT_MORE: f64 = 0.0075;
 pub const TURN_CHANGE: f64 = 0.05;
 /// … where its p over blocks is below this.
 pub const TURN_P: f64 = 0.01;
-/// Fewest requests of a window of such a warm-up, for each slot but one.
+/// Fewest requests of a window of such a warm-up, or sessions where windows hold whole ones, for each slot but one.
 pub const TURN_REQUESTS: u64 = 20;
 /// A window holds a pause where its longest response is at least this …
 pub const PAUSE_LEAST: Nanoseconds = Nanoseconds::from_millis(1);
@@ -231,6 +231,8 @@ pub const LATE_STEPS: usize = 6;
 /// Halvings of the first rate after which the search ends if the generator spoiled every step: the host holds it up, not
 /// the rate.
 pub const SPOILED_HALVINGS: i32 = 2;
+/// From so many steps on that the generator spoiled at rates which it offered on time at other times, a run tells of them.
+pub const SPOILED_MANY: usize = 3;
 /// A quantile needs this many requests beyond it in a step.
 pub const BEYOND_PER_STEP: u64 = 20;
 /// Halvings below the first rate after which a service is not asked for less.

@@ -343,6 +343,9 @@ fn window_health<'a>() -> Vec<Column<WindowRow<'a>>> {
         column("loop_delay_p50_ns", Count(|row| Some(row.figures().health.loop_delay_p50.as_nanos()))),
         column("lag_p99_ns", Count(|row| Some(row.figures().health.lag_p99.as_nanos()))),
         column("core_latency_ns", Count(|row| row.window.record.core_latency.map(Nanoseconds::as_nanos))),
+        column("restore_ns", Count(|row| row.window.record.restore.map(Nanoseconds::as_nanos))),
+        column("pauses", Count(|row| row.window.record.pauses.map(|pauses| pauses.count))),
+        column("paused_ns", Count(|row| row.window.record.pauses.map(|pauses| pauses.time.as_nanos()))),
     ]
 }
 

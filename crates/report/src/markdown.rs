@@ -48,6 +48,10 @@ pub fn verdicts(summary: &Summary, gates: &[GateResult]) -> String {
         let bodies = goodput::goodput(summary, point.label, 0);
         text.push_str(&used("carried", &goodput::GOODPUT, &bodies));
         text.push_str(&used("by role", &goodput::ROLES, &goodput::roles(summary, point.label)));
+        text.push_str(&used("variant", &goodput::PAUSES, &goodput::pauses(summary, point.label)));
+        let collectors = goodput::collectors(summary, point.label);
+        text.push_str(&used("variant", &goodput::COLLECTORS, &collectors));
+        text.push_str(&used("variant", &goodput::SCALING, &goodput::scaling(summary, point.label)));
         for chain in layering::at(summary, point.label) {
             text.push_str(&waterfall(chain, &layering::quantities(summary)));
         }

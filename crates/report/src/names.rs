@@ -44,6 +44,8 @@ pub(crate) fn shortened(summary: &Summary, most: usize) -> Summary {
     layering.sums.iter_mut().for_each(|check| replace(&mut check.base, &variants));
     summary.carried.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
     summary.roles.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
+    summary.collectors.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
+    summary.scaling.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
     for finding in &mut summary.findings {
         for (name, short) in &variants {
             finding.subject = finding.subject.replace(name, short);

@@ -378,8 +378,7 @@ fn reading(summary: &Summary) -> String {
     let blocks = summary.blocks;
     let void = if blocks.void > 0 { format!(" ({} void)", blocks.void) } else { String::new() };
     format!(
-        "{}headline; 95 % intervals over {}{void}; margin ±{}{}; took {}",
-        HEADLINE_MARK,
+        "95 % intervals over {}{void}; margin ±{}{}; took {}",
         counted(u64::from(blocks.used), "block"),
         summary.margin,
         words::idle(summary),

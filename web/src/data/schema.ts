@@ -49,7 +49,10 @@ export type Quantity =
   | "invalidated_misses"
   | "expired_misses"
   | "under_way_misses"
-  | "refill_rate";
+  | "refill_rate"
+  | "abort_rate"
+  | "action_throughput"
+  | "restore_time";
 /**
  * How sure a capacity is.
  */
@@ -158,6 +161,7 @@ export interface Everything {
   CellInteraction?: CellInteraction;
   Chain?: Chain;
   CliffChange?: CliffChange;
+  CollectorCost?: CollectorCost;
   Cost?: Cost;
   Course?: Course;
   CpuRoles?: CpuRoles;
@@ -201,6 +205,7 @@ export interface Everything {
   SampleCounts?: SampleCounts;
   Samples?: Samples;
   Scale?: Scale;
+  Scaling?: Scaling;
   Severity?: Severity;
   Share?: Share;
   Single?: Single;
@@ -597,6 +602,34 @@ export interface StageCost {
    */
   reason?: string | null;
   unit: Unit;
+}
+/**
+ * What the Java virtual machine of a variant takes to collect garbage.
+ *
+ * Overheads are beyond the least that a variant with the same program takes without collecting, relative to that: 0.2 is
+ * 20 % more. They are `null` unless several variants differ in their virtual machine alone.
+ */
+export interface CollectorCost {
+  /**
+   * Of the CPU time of a request.
+   */
+  cpu_overhead?: Estimate | null;
+  /**
+   * The share of time in which they stand still.
+   */
+  paused?: Estimate | null;
+  /**
+   * How often it stops all threads of its program; `null` where it does not tell.
+   */
+  pauses_per_s?: Estimate | null;
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * Of the time of a request, of which pauses are part; `null` in open load, too.
+   */
+  time_overhead?: Estimate | null;
+  variant: string;
 }
 /**
  * Variant minus baseline in one quantity.
@@ -1466,6 +1499,10 @@ export interface Summary {
    */
   carried?: Carried[];
   /**
+   * Pauses of Java virtual machines, and what their collectors cost at least; left out where no variant runs on one.
+   */
+  collectors?: CollectorCost[];
+  /**
    * Workload, load model and connections of each point, in words.
    */
   conditions: string[];
@@ -1514,6 +1551,10 @@ export interface Summary {
    */
   roles?: RoleUse[];
   run: string;
+  /**
+   * How throughput grows with connections; left out unless they are a factor, in closed load.
+   */
+  scaling?: Scaling[];
   /**
    * [`SCHEMA_VERSION`] of the writer.
    */
@@ -1643,6 +1684,24 @@ export interface SizedParts {
    */
   requests: number;
   to_bytes: number;
+}
+/**
+ * What a variant makes of its connections at one point.
+ */
+export interface Scaling {
+  /**
+   * Throughput for each connection over that at the point with the fewest: 1 where it grows in proportion; `null` at
+   * that point.
+   */
+  parallel_efficiency?: Estimate | null;
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * Share of its connections' time in which one waits for a reply; `null` where no single reply is seen.
+   */
+  utilisation?: Estimate | null;
+  variant: string;
 }
 /**
  * Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant /
@@ -2047,5 +2106,23 @@ export const QUANTITIES: Readonly<
     "higher_is": "worse",
     "is_by_operation": false,
     "unit": "share"
+  },
+  "abort_rate": {
+    "contrast": "plain",
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "share"
+  },
+  "action_throughput": {
+    "contrast": "log",
+    "higher_is": "better",
+    "is_by_operation": false,
+    "unit": "per_second"
+  },
+  "restore_time": {
+    "contrast": "log",
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "ns"
   }
 };

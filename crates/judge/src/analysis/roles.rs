@@ -69,7 +69,7 @@ fn names<'a>(cells: &[Cell<'a>], point: PointId) -> BTreeSet<&'a str> {
 }
 
 /// CPU time per answered request: sum over sum.
-fn cpu(cell: &Cell<'_>, role: &str) -> Option<f64> {
+pub(super) fn cpu(cell: &Cell<'_>, role: &str) -> Option<f64> {
     let role_windows = cell.windows.iter().flat_map(|window| &window.cpu).filter(|one| one.role == role);
     let (cpu, requests) =
         role_windows.fold((0, 0), |(cpu, requests), one| (cpu + one.cpu.as_nanos(), requests + one.requests));

@@ -196,9 +196,8 @@ impl View<'_> {
         let enclosed = if curve.is_line { None } else { curve.enclosed(Which::All) };
         let allowance = enclosed.map_or(0.0, |enclosed| enclosed.half_gap());
         let condition = places(self.objectives, self.objective).nth(limiting)?;
-        let limited_by = Some(self.limited_by(condition));
         let (logs, measured) = logs.map(|logs| (logs, blocks)).unwrap_or_default();
-        Some(self.with_interval(value.ln(), logs, Found { allowance, limited_by, measured }))
+        Some(self.with_interval(value.ln(), logs, Found { allowance, condition, measured }))
     }
 
     /// Each block by itself.
@@ -215,24 +214,34 @@ impl View<'_> {
         let exceeded = |pool: &&RatePool| pool.rate >= value.exp();
         let largest = self.grid.iter().find(exceeded).or(self.grid.last())?;
         let condition = largest.largest(self.objectives, self.objective, Which::All)?.condition;
-        let limited_by = Some(self.limited_by(condition));
-        Some(self.with_interval(value, logs, Found { allowance, limited_by, measured }))
+        Some(self.with_interval(value, logs, Found { allowance, condition, measured }))
+    }
+
+    /// How much too high a capacity may be found, on the log scale, because queues of a step begin empty: the limit as a
+    /// share of the shortest step. 0 for what is no time.
+    fn begun_empty(&self, condition: usize) -> f64 {
+        let times =
+            self.objectives.conditions().get(condition).filter(|one| one.measure.statistic().is_some());
+        let steps = self.blocks.iter().flatten().filter(|one| one.step.kind == StepKind::Grid);
+        let shortest =
+            steps.map(|one| one.step.length).min().map_or(f64::INFINITY, |one| one.as_nanos() as f64);
+        times.map_or(0.0, |one| one.limit.value() / shortest)
     }
 
     fn with_interval(&self, log: f64, logs: Vec<f64>, found: Found) -> CapacityEstimate {
-        let ends = interval(&logs, self.first).map(|interval| {
-            (rate((interval.lower - found.allowance).exp()), rate((interval.upper + found.allowance).exp()))
-        });
+        let Found { allowance, condition, measured } = found;
+        let below = allowance + self.begun_empty(condition);
+        let ends = interval(&logs, self.first)
+            .map(|interval| (rate((interval.lower - below).exp()), rate((interval.upper + allowance).exp())));
         // The mean of pseudo-values is the estimate without its bias of order 1/blocks.
         let value = rate(mean(&logs).unwrap_or(log).exp());
-        let Found { allowance, limited_by, measured } = found;
         CapacityEstimate {
             value,
             interval: ends,
             blocks: logs,
             measured,
             allowance,
-            limited_by,
+            limited_by: Some(self.limited_by(condition)),
             end: CapacityEnd::Estimated,
         }
     }
@@ -255,7 +264,7 @@ impl View<'_> {
 struct Found {
     measured: Vec<usize>,
     allowance: f64,
-    limited_by: Option<LimitedBy>,
+    condition: usize,
 }
 
 fn limit(value: f64, end: fn(PerSecond) -> CapacityEnd) -> CapacityEstimate {

@@ -1,8 +1,11 @@
 //! What a search for capacity says against itself.
 
+use weighbridge_model::record::steps::StepEnd;
+
 use super::{Alarm, CheckContext, Impact};
 use crate::capacity::CapacityEnd;
 use crate::estimate::BlockSteps;
+use crate::thresholds::SPOILED_MANY;
 
 /// The alarms of the headline's objective.
 pub(crate) fn ends(context: &CheckContext<'_>) -> Option<Alarm> {
@@ -69,4 +72,23 @@ pub(crate) fn ends(context: &CheckContext<'_>) -> Option<Alarm> {
             "raise the budget: steps are too short to show what this rate does over time",
         ),
     }
+}
+
+/// Steps that the generator spoiled at rates which it offered on time at others: something took its time.
+pub(crate) fn repeated_steps(context: &CheckContext<'_>) -> Option<Alarm> {
+    let blocks = BlockSteps::new(context.records, context.point, context.variant);
+    let steps = || blocks.steps().iter().flatten().map(|one| &one.step);
+    let is_spoiled = |end: StepEnd| end == StepEnd::Generator;
+    let carried =
+        steps().filter(|step| !is_spoiled(step.end)).map(|step| step.rate.get()).fold(0.0, f64::max);
+    let spoiled = steps().filter(|step| is_spoiled(step.end) && step.rate.get() <= carried).count();
+    (spoiled >= SPOILED_MANY).then(|| Alarm {
+        impact: Impact::Note,
+        name: "steps repeated",
+        evidence: format!(
+            "in {spoiled} of {} steps the generator was late, or busy all the time, at rates that it offered on time in others",
+            steps().count()
+        ),
+        remedy: "`weigh doctor` says what disturbs the client; on a quiet host the run takes less time",
+    })
 }

@@ -6,6 +6,7 @@ use weighbridge_model::finding;
 use weighbridge_model::objective::Objectives;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::record::counts::Count;
 use weighbridge_model::record::{LoopHealth, WindowEnd};
 
 use super::{Alarm, CheckContext, Impact, VariantTotals, lateness, nanos};
@@ -52,10 +53,15 @@ pub(super) fn late(context: &CheckContext<'_>) -> Option<Alarm> {
 pub(super) fn saturated(context: &CheckContext<'_>) -> Option<Alarm> {
     let windows = || context.totals.cells.iter().flat_map(|cell| &cell.windows);
     let bad = windows().filter(|w| w.figures.end == WindowEnd::Saturated).count();
+    let has_script = windows().any(|w| w.figures.counts.is_some_and(|counts| counts.get(Count::Actions) > 0));
+    let all = windows().count();
     (bad > 0).then(|| Alarm {
         impact: Impact::Invalid,
         name: "saturated",
-        evidence: format!("{bad} of {} windows never drained", windows().count()),
+        evidence: match has_script {
+            true => format!("in {bad} of {all} windows sessions arrived faster than they were carried out"),
+            false => format!("{bad} of {all} windows never drained"),
+        },
         remedy: "lower the rate until every window drains",
     })
 }

@@ -81,6 +81,7 @@ const CHECKS: &[Check] = &[
 /// compares windows with one another has no say.
 const CAPACITY_CHECKS: &[Check] = &[
     capacity::ends,
+    capacity::repeated_steps,
     generator::shared_core,
     network::wrong_transport,
     network::another_way,

@@ -8,7 +8,7 @@ use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::WindowRecord;
 
 use super::{Alarm, CheckContext, Impact};
-use crate::question::Load;
+use crate::question::{Load, Point};
 use crate::records::{Cell, CellPair, Figure, response_mean, response_p50};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
@@ -61,7 +61,7 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     if context.is_baseline() {
         return None;
     }
-    let slots = question.points.get(point.index()).filter(|point| point.load == Load::Closed)?.slots;
+    let asked = question.points.get(point.index()).filter(|point| point.load == Load::Closed)?;
     // Shared windows have no freeze, and sequential ones a single one.
     if matches!(context.pairing(), Pairing::Requests | Pairing::Sequential) {
         return None;
@@ -69,7 +69,7 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     let pairs = context.pairs();
     let found = |figure: Figure| {
         let moved = |pair: &CellPair<'_>| {
-            Some(turn_effect(&pair.variant, slots, figure)? - turn_effect(&pair.baseline, slots, figure)?)
+            Some(turn_effect(&pair.variant, asked, figure)? - turn_effect(&pair.baseline, asked, figure)?)
         };
         let moves: Vec<f64> = pairs.iter().filter_map(moved).collect();
         let mean = Mean::new(&moves).filter(|_| moves.len() >= BLOCKS_FOR_INTERVAL)?;
@@ -99,7 +99,8 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
             Ratio::new(change.exp_m1().abs()),
             if change > 0.0 { "slower" } else { "faster" }
         ),
-        remedy: "set `window` to a longer time, or `freeze = false`: variants idle while others are measured",
+        remedy: "make windows longer (`window`; where they are whole passages, a larger `size`), or set `freeze = false`: \
+                 variants idle while others are measured",
     })
 }
 
@@ -108,12 +109,13 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
 /// freeze, the median jumps from block to block, and the change is then not certain.
 ///
 /// The last requests of a window run with fewer and fewer in parallel: n requests in s slots are (s − 1) ÷ 2n
-/// faster on average. Warm-up windows in which that is more than 2.5 % are not compared with the longer
-/// measured ones. Nor are windows in which the cores were in another place than through most of the warm-up's
+/// faster on average, and n sessions where each is carried out whole. Warm-up windows in which that is more than 2.5 % are not
+/// compared with the longer measured ones. Nor are windows in which the cores were in another place than through most of the warm-up's
 /// later half.
-fn turn_effect(cell: &Cell<'_>, slots: u64, figure: Figure) -> Option<f64> {
+fn turn_effect(cell: &Cell<'_>, asked: &Point, figure: Figure) -> Option<f64> {
     let mut warm = cell.warm_up();
-    warm.retain(|window| window.figures.requests >= TURN_REQUESTS * slots.saturating_sub(1));
+    let least = TURN_REQUESTS * asked.slots.saturating_sub(1) * asked.session_length;
+    warm.retain(|window| window.figures.requests >= least);
     let middle = |windows: &[&WindowRecord]| {
         let logs = windows.iter().filter_map(|window| window.figures.all.as_ref());
         let logs: Vec<f64> = logs.map(|all| figure(all).max(1.0).ln()).collect();

@@ -29,6 +29,8 @@ pub struct Question {
     pub share_margin: Ratio,
     /// Quantities that gates ask for, and that are told for no other reason.
     pub gated: Vec<Quantity>,
+    /// The name of the workload; empty where it is not known.
+    pub workload: &'static str,
     /// Wanted half-width of the headline's ratio, relative to the ratio, or of its difference where shares are compared;
     /// `None` if the plan has no such goal.
     pub until: Option<Ratio>,
@@ -145,6 +147,8 @@ pub struct Point {
     pub slots: u64,
     /// Of each variant, where its connections are not simply the load's; none beyond the last entry.
     pub own_slots: Vec<Option<Slots>>,
+    /// Requests that a slot makes one after another, on average and rounded up, where windows end with whole sessions; else 1.
+    pub session_length: u64,
     /// In the order of [`OperationId`].
     pub operations: Vec<String>,
 }
@@ -200,6 +204,10 @@ impl Question {
             },
             slots: p.load.slots(),
             own_slots: experiment.variants.iter().map(|variant| own_slots(variant, p)).collect(),
+            session_length: match p.workload.sessions_of_a_passage() {
+                Some(_) => p.workload.session_length().ceil() as u64,
+                None => 1,
+            },
             operations: p.workload.operations(),
         };
         let plan = &experiment.plan;
@@ -209,6 +217,7 @@ impl Question {
             margin: plan.margin,
             share_margin: plan.share_margin,
             gated: experiment.gates.iter().filter_map(|gate| gate.quantity()).collect(),
+            workload: experiment.points.first().map_or("", |point| point.workload.name()),
             until: plan.until,
             blocks: Blocks { min: plan.blocks_min, max: plan.blocks_max },
             variants: experiment.variants.iter().map(variant).collect(),
@@ -225,8 +234,12 @@ impl Question {
         }
     }
 
-    /// Whether a quantity is told of a workload that counts, or not: shares are, or where somebody asks for them.
+    /// Whether a quantity is told of a workload that counts, or not: shares are, or where somebody asks for them; none of
+    /// another workload.
     pub fn tells(&self, quantity: Quantity, counts: bool) -> bool {
+        if quantity.of_workload().is_some_and(|only| !self.workload.is_empty() && only != self.workload) {
+            return false;
+        }
         let is_share = quantity.contrast() == ContrastKind::Plain;
         !is_share || counts || quantity == self.headline || self.gated.contains(&quantity)
     }

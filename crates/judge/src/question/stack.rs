@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use weighbridge_model::experiment::{
-    self, Container, ContainerEngine, ContainerNetwork, Layer, Ovs, Peer, Protocol, Publisher, Relay,
-    Sidecar, SidecarSide, Target, TlsSpec,
+    self, Container, ContainerEngine, ContainerNetwork, Database, JVM_VARIABLE, JvmSettings, Layer, Ovs,
+    Peer, Protocol, Publisher, Relay, Sidecar, SidecarSide, Target, TlsSpec,
 };
 use weighbridge_model::secret::is_secret;
 
@@ -32,6 +32,7 @@ pub struct Family {
     pub unix: Option<PathBuf>,
     /// The service that it passes requests on to.
     pub peer: Option<Peer>,
+    pub database: Option<Database>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +94,7 @@ impl Stack {
             protocol: variant.protocol,
             unix: variant.unix.clone(),
             peer: variant.peer.clone(),
+            database: variant.database,
         };
         let layers = variant.layers.iter().flat_map(layer_elements);
         let tls = variant.tls.iter().map(|tls| {
@@ -111,10 +113,20 @@ impl Stack {
         let limits = limits.into_iter().flatten().chain(slots);
         let idle = variant.idle.map(|idle| StackElement::with_value("idle", idle.name()));
         let variables = variant.env.iter().map(|(key, value)| variable(key, value));
+        let base = variant.base.map(|sessions| StackElement::with_value("base", sessions));
+        let jvm = variant.jvm.iter().flat_map(JvmSettings::settings);
+        let jvm = jvm.map(|(key, value)| StackElement::with_value(key, value));
         Self {
             family: Some(family),
             name: family_name(variant),
-            elements: layers.chain(tls).chain(limits).chain(idle).chain(variables).collect(),
+            elements: layers
+                .chain(tls)
+                .chain(limits)
+                .chain(idle)
+                .chain(base)
+                .chain(jvm)
+                .chain(variables)
+                .collect(),
         }
     }
 
@@ -144,6 +156,18 @@ impl Stack {
             && self.elements.len() == other.elements.len()
             && other.settings().all(|element| self.has(element))
             && self.layers().map(|element| &element.id).eq(other.layers().map(|element| &element.id))
+    }
+
+    /// The stack of the same program whatever its Java virtual machine is told.
+    pub(crate) fn without_virtual_machine(&self) -> Self {
+        let of_machine = |element: &StackElement| {
+            element
+                .value
+                .as_ref()
+                .is_some_and(|(key, _)| JvmSettings::KEYS.contains(&key.as_str()) || key == JVM_VARIABLE)
+        };
+        let elements = self.elements.iter().filter(|element| element.is_layer || !of_machine(element));
+        Self { elements: elements.cloned().collect(), ..self.clone() }
     }
 
     /// Whether this begins with all of `other`, so that whatever it has more is further inside.
@@ -240,6 +264,9 @@ fn family_name(variant: &experiment::Variant) -> String {
         if peer.protocol != Protocol::HTTP1_JSON {
             name = format!("{name} over {}", peer.protocol.name());
         }
+    }
+    if let Some(database) = &variant.database {
+        name = format!("{name} on {database}");
     }
     match variant.protocol {
         Protocol::HTTP1_JSON => name,

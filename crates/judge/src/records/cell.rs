@@ -113,6 +113,11 @@ impl<'a> Cell<'a> {
         self.figures(scope).map(|f| f.ok).sum()
     }
 
+    /// The service times of its good replies, added up.
+    pub(crate) fn service_sum(&self) -> Nanoseconds {
+        self.figures(Scope::All).map(|figures| figures.service_sum).sum()
+    }
+
     pub fn requests(&self) -> u64 {
         self.windows.iter().map(|w| w.figures.requests).sum()
     }
@@ -208,6 +213,10 @@ impl<'a> Cell<'a> {
             Quantity::ExpiredMisses => of_lookups(Count::ExpiredMisses)?,
             Quantity::UnderWayMisses => of_lookups(Count::UnderWayMisses)?,
             Quantity::RefillRate => of_lookups(Count::Refills)?,
+            Quantity::AbortRate => {
+                let aborts = self.counts()?.get(Count::Aborts);
+                (aborts, aborts + self.good(Scope::All))
+            }
             _ => return None,
         };
         (whole > 0).then(|| part as f64 / whole as f64)
@@ -249,6 +258,12 @@ impl<'a> Cell<'a> {
         };
         let peaks = self.trials.iter().map(here);
         peaks.max().filter(|peak: &u64| *peak > 0).map(|peak| peak as f64)
+    }
+
+    /// The mean before a window; `None` where nothing was restored.
+    fn restore_time(&self) -> Option<f64> {
+        let times: Vec<Nanoseconds> = self.windows.iter().filter_map(|window| window.restore).collect();
+        per(times.iter().map(|time| time.as_nanos()).sum(), times.len() as u64)
     }
 
     /// Merged histograms of a scope; empty unless the measured windows are selected.
@@ -323,6 +338,12 @@ impl<'a> Cell<'a> {
             Quantity::WireBytesPerOperation if scope.has(quantity) => self.wire_bytes_per_request(),
             Quantity::SegmentsPerOperation if scope.has(quantity) => self.segments_per_request(),
             Quantity::MemoryPeak if scope.has(quantity) => self.memory_peak(),
+            Quantity::RestoreTime if scope.has(quantity) => self.restore_time(),
+            Quantity::ActionThroughput if scope.has(quantity) => {
+                let actions = self.counts()?.get(Count::Actions);
+                let time = self.time().as_secs_f64();
+                (actions > 0 && time > 0.0).then(|| actions as f64 / time)
+            }
             _ if scope.has(quantity) => self.share(quantity),
             _ => None,
         }

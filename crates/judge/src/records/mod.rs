@@ -154,6 +154,7 @@ fn why_void(trial: &TrialRecord) -> Option<String> {
             Void::ServiceDied(detail) => format!("a service ended by itself: {detail}"),
             Void::OutOfMemory(detail) => format!("a service was killed for want of memory: {detail}"),
             Void::Steal(detail) => format!("the hypervisor took its CPU time: {detail}"),
+            Void::GivenUp(detail) => format!("requests were given up: {detail}"),
         });
     }
     if trial.steal > STEAL_SHARE {

@@ -72,6 +72,18 @@ struct Wanted {
 }
 
 impl BlockRule {
+    /// One block without a goal, of an experiment of which nothing is estimated.
+    pub const fn once(budget: Nanoseconds) -> Self {
+        let blocks = Blocks { min: 1, max: 1 };
+        Self { blocks, until: None, contrast: ContrastKind::Log, budget: Budget::Whole(budget) }
+    }
+
+    /// The time of each of so many points in a block, if the budget is divided evenly among the fewest blocks.
+    pub fn share(&self, points: usize) -> Nanoseconds {
+        let (Budget::Whole(budget) | Budget::Measured(budget)) = self.budget;
+        budget / (u64::from(self.blocks.min.max(1)) * points.max(1) as u64)
+    }
+
     /// The next step, asked before each block.
     ///
     /// The fewest blocks are run whatever the budget. After that, with a goal, the first stage alone fixes n

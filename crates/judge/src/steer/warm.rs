@@ -61,6 +61,12 @@ pub enum WarmStep {
 }
 
 impl WarmRule {
+    /// The rule of variants that are warmed by the same windows, all of which last as long as the slowest needs: no warm-up
+    /// takes longer than `share`, unless [`most`](Self::most) is more.
+    pub fn within(self, share: Nanoseconds) -> Self {
+        Self { longest: self.longest.min(share.max(self.most)), ..self }
+    }
+
     /// A variant is warm after at least the least time and 20 windows, if over the last third of the windows'
     /// time its p50 is steady and it was idle in its rests. The p50 is steady if its change along the
     /// Theil–Sen line, extrapolated to half a second if that third is shorter, is below 1 %, or is below 10 %
@@ -304,6 +310,23 @@ mod tests {
         let (end, history) = follow_with(&rule, |_| 20_000, Nanoseconds::from_secs(5));
         let last = history.windows.last().and_then(|window| window.p50);
         assert!(is_steady(&end) && last == Some(Nanoseconds::from_nanos(20_000)), "{last:?}");
+    }
+
+    #[test]
+    fn a_share_limits_the_longest_warm_up_but_not_below_the_most_for_one_that_varies() {
+        let rule = WarmRule { longest: Nanoseconds::from_secs(60), ..RULE };
+        let longest = |secs: u64| rule.within(Nanoseconds::from_secs(secs)).longest;
+        assert_eq!(
+            [1, 15, 90].map(longest),
+            [RULE.most, Nanoseconds::from_secs(15), Nanoseconds::from_secs(60)]
+        );
+        // Of a server that becomes faster for 15 s.
+        let rule = rule.within(Nanoseconds::from_secs(10));
+        let (end, history) =
+            follow(&rule, |n| (200_000.0 * 0.5_f64.powf(n as f64 / 60_000.0)).max(20_000.0) as u64);
+        assert!(matches!(end, WarmStep::End(_, WarmEnd::Faster)), "{end:?}");
+        let spent = total_time(&history);
+        assert!(spent >= rule.longest && spent < rule.longest + Nanoseconds::from_secs(1), "{spent}");
     }
 
     #[test]

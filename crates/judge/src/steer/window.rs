@@ -252,6 +252,12 @@ impl Wanted {
 }
 
 impl Arrangement {
+    /// Windows that are whole passages of a script of so many requests, however long they take.
+    pub fn passages(requests: u64) -> Self {
+        let extent = Extent::Requests(requests);
+        Self { pairing: Pairing::Windows, extent, least: extent, periods: Periods::Whole }
+    }
+
     /// Shortens windows so that ten rounds fit into `time`, as far as allowed: windows that are not paired by
     /// round are pooled, so their length does not matter.
     pub fn within(self, time: Nanoseconds, paces: &[Pace]) -> Self {

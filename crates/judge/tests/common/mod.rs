@@ -187,6 +187,7 @@ pub fn question(variants: &[&str]) -> Question {
             load: Load::Closed,
             slots: 1,
             own_slots: Vec::new(),
+            session_length: 1,
             operations: vec!["get".to_owned()],
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
@@ -197,6 +198,7 @@ pub fn question(variants: &[&str]) -> Question {
         compositions: Vec::new(),
         objectives: Vec::new(),
         highest_rate: None,
+        workload: "",
         absent: Vec::new(),
     }
 }

@@ -20,6 +20,7 @@ fn asked() -> Question {
         load: Load::Closed,
         slots: 1,
         own_slots: Vec::new(),
+        session_length: 1,
         operations: (0..if at == PARTS.len() { 5 } else { 1 }).map(|of| format!("op{of}")).collect(),
     };
     let parts = (0..).map(PointId).zip(PARTS).map(|(point, (_, times))| (point, times)).collect();

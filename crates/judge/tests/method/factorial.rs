@@ -25,7 +25,7 @@ fn asked(names: &[&str]) -> Question {
         let protocol = named.expect("a protocol").protocol;
         let target = Target::Service { name: "rust".to_owned() };
         variant.stack = Stack {
-            family: Some(Family { target, protocol, unix: None, peer: None }),
+            family: Some(Family { target, protocol, unix: None, peer: None, database: None }),
             name: format!("rust, {}", variant.name),
             elements: Vec::new(),
         };

@@ -21,7 +21,7 @@ use weighbridge_model::summary::Summary;
 
 fn service(name: &str) -> Family {
     let target = Target::Service { name: name.to_owned() };
-    Family { target, protocol: Protocol::HTTP1_JSON, unix: None, peer: None }
+    Family { target, protocol: Protocol::HTTP1_JSON, unix: None, peer: None, database: None }
 }
 
 fn layered(stacks: &[&[&str]]) -> Question {

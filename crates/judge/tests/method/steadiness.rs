@@ -180,13 +180,15 @@ fn turns_are_checked_only_where_the_warm_up_is_the_same_load() {
 #[test]
 fn turns_are_not_checked_against_windows_that_hold_few_requests_for_their_slots() {
     let trials = run(&mut random(80), |at: At| if at.broken { 1.20 } else { 1.0 }, no_pause);
-    let is_reported = |slots: u64| {
+    let is_reported = |slots: u64, session_length: u64| {
         let mut asked = question(&["a", "b"]);
-        asked.points[0].slots = slots;
+        (asked.points[0].slots, asked.points[0].session_length) = (slots, session_length);
         summarise(&asked, &trials).findings.iter().any(|finding| finding.name == "depends on turns")
     };
     // Windows hold 20 requests.
-    assert!(is_reported(1) && is_reported(2) && !is_reported(3));
+    assert!(is_reported(1, 1) && is_reported(2, 1) && !is_reported(3, 1));
+    // As few as 10 sessions, each carried out whole by one slot.
+    assert!(is_reported(1, 2) && !is_reported(2, 2));
 }
 
 #[test]

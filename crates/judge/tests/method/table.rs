@@ -31,7 +31,13 @@ fn has_finding(summary: &Summary, name: &str) -> bool {
 
 /// Told only in some runs.
 fn is_special(quantity: Quantity) -> bool {
-    let of_some = [Quantity::WireBytesPerOperation, Quantity::PayloadBytesPerOperation, Quantity::Capacity];
+    let of_some = [
+        Quantity::WireBytesPerOperation,
+        Quantity::PayloadBytesPerOperation,
+        Quantity::Capacity,
+        Quantity::ActionThroughput,
+        Quantity::RestoreTime,
+    ];
     of_some.contains(&quantity) || quantity.contrast() == ContrastKind::Plain
 }
 

@@ -32,18 +32,25 @@ const PAIRS_MOST: usize = 3;
 const FINDINGS_MOST: usize = 2;
 /// Lines of a screen.
 const SCREEN: usize = 24;
+/// The place of the run, which is always below.
+const PLACE: usize = 1;
+/// What a run tells beside its result: three lines of warnings, and its place.
+const BESIDE: usize = 3 + PLACE;
 /// Names up to this many columns head their own column.
 const NAME_MOST: usize = 14;
 
 impl Page<'_> {
-    /// With as many findings as fit one screen; where nothing fits one, with all that may be told.
+    /// With as many findings as leave room on a screen for what else a run tells, but always with problems; where that
+    /// does not fit even a screen alone, with all that may be told.
     pub(super) fn brief(&self) -> Vec<String> {
-        let is_one_screen = |lines: &Vec<String>| {
-            // The place of the run is below.
-            lines.iter().map(|text| text.split('\n').count()).sum::<usize>() < SCREEN
-        };
-        let fitting = (0..=FINDINGS_MOST).rev().map(|told| self.told(told)).find(is_one_screen);
-        fitting.unwrap_or_else(|| self.told(FINDINGS_MOST))
+        let problems = self.findings().iter().filter(|group| group[0].severity == Severity::Problem).count();
+        let fewest = problems.min(FINDINGS_MOST);
+        let mut texts: Vec<_> = (fewest..=FINDINGS_MOST).map(|count| self.told(count)).collect();
+        let height = |lines: &Vec<String>| lines.iter().map(|text| text.split('\n').count()).sum::<usize>();
+        let roomy = texts.iter().rposition(|lines| height(lines) <= SCREEN - BESIDE);
+        let alone = (height(&texts[0]) <= SCREEN - PLACE).then_some(0);
+        let at = roomy.or(alone).unwrap_or(texts.len() - 1);
+        texts.swap_remove(at)
     }
 
     fn told(&self, findings: usize) -> Vec<String> {

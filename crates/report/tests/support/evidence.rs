@@ -149,6 +149,8 @@ fn window((at, variant): (usize, &VariantSummary), round: u32, kind: WindowKind)
                 ..Default::default()
             },
             core_latency: (round > 0).then(|| nanos(320)),
+            restore: None,
+            pauses: None,
             ..Default::default()
         },
     }

@@ -223,6 +223,8 @@ pub fn valid() -> Summary {
         relays: Vec::new(),
         carried: Vec::new(),
         roles: Vec::new(),
+        collectors: Vec::new(),
+        scaling: Vec::new(),
         layering: Default::default(),
         factorials: Vec::new(),
         capacities: Vec::new(),

@@ -289,13 +289,21 @@ fn base_of(quantity: Quantity) -> f64 {
         Quantity::SegmentsPerOperation => 2.0,
         Quantity::MemoryPeak => 41_000_000.0,
         Quantity::Capacity => 14_900.0,
+        Quantity::RestoreTime => 2_300_000.0,
+        Quantity::ActionThroughput => 10_400.0,
         share => unreachable!("{share} is not drawn"),
     }
 }
 
 /// Whether not every run has a quantity.
 fn is_of_some(quantity: Quantity) -> bool {
-    let of_some = [Quantity::WireBytesPerOperation, Quantity::SegmentsPerOperation, Quantity::Capacity];
+    let of_some = [
+        Quantity::WireBytesPerOperation,
+        Quantity::SegmentsPerOperation,
+        Quantity::Capacity,
+        Quantity::ActionThroughput,
+        Quantity::RestoreTime,
+    ];
     of_some.contains(&quantity) || quantity.contrast() == ContrastKind::Plain
 }
 

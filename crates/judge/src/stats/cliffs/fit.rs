@@ -131,10 +131,10 @@ impl Fit {
         let mut column = data.column(term, self.unit);
         column.iter_mut().zip(&self.root_weight).for_each(|(value, weight)| *value *= weight);
         let before = dot(&column, &column);
-        self.basis.iter().for_each(|unit_column| {
-            take_out(&mut column, unit_column);
-        });
-        let square = dot(&column, &column);
+        // The basis is orthonormal and the residuals are orthogonal to it, so nothing has to be taken out of the column. What
+        // cancels costs at most seven of sixteen digits, since less than a billionth of a column is none.
+        let within: f64 = self.basis.iter().map(|unit_column| dot(&column, unit_column).powi(2)).sum();
+        let square = before - within;
         if square <= 1e-9 * before { 0.0 } else { dot(&column, &self.rest).powi(2) / square }
     }
 
@@ -189,8 +189,15 @@ fn orthogonal(mut column: Vec<f64>, basis: &[Vec<f64>]) -> Option<(Vec<f64>, Vec
     })
 }
 
+/// Four sums, which processors add at once.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (a, b) in a.iter().zip(b) {
+        sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (a, b))| *sum += a * b);
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums[0] + sums[1] + sums[2] + sums[3] + rest
 }
 
 /// Subtracts the projection of `column` on `unit_column` and returns its length.
