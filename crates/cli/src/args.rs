@@ -23,6 +23,8 @@ mod services;
 mod summary;
 #[path = "args/time.rs"]
 mod time;
+#[path = "args/trade.rs"]
+mod trade;
 #[path = "args/waiting.rs"]
 mod waiting;
 
@@ -49,6 +51,8 @@ pub use revisions::Revisions;
 pub use services::{Services, ServicesAction};
 #[allow(unused_imports)] // likewise
 pub use summary::{Cite, CiteFormat, Summary};
+#[allow(unused_imports)] // likewise
+pub use trade::{Trade, TradeAction};
 pub use waiting::{IdleCores, Wait};
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
@@ -141,6 +145,8 @@ pub enum Verb {
     Doctor(Doctor),
     /// List, build, start or stop the reference services.
     Services(Services),
+    /// Write scripts of the workload `trade`, a brokerage, count their actions, play them, find the heap that they need.
+    Trade(Trade),
     /// Start a server whose truth is known, on loopback.
     Probe(Probe),
     /// Start a server that misbehaves, on loopback, to try a client on.

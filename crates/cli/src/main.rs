@@ -90,6 +90,7 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Calibrate(arguments) => verb::calibrate::run(&arguments, printer),
         Verb::Doctor(arguments) => verb::doctor::run(&arguments, printer),
         Verb::Services(arguments) => verb::services::run(&arguments, printer),
+        Verb::Trade(arguments) => verb::trade::run(&arguments, printer),
         Verb::Probe(arguments) => verb::probe::run(&arguments, printer),
         Verb::Hostile(arguments) => verb::hostile::run(&arguments, printer),
         Verb::Completions(arguments) => verb::completions::run(&arguments, printer),

@@ -77,6 +77,7 @@ fn raise(cell: &AtomicPtr<AtomicBool>) -> bool {
 }
 
 extern "C" fn on_interrupt(signal: libc::c_int) {
+    screen::tear();
     raise(&WINDOW);
     if raise(&INTERRUPTED) {
         clear_screen();
@@ -86,6 +87,7 @@ extern "C" fn on_interrupt(signal: libc::c_int) {
 }
 
 extern "C" fn on_suspend(_signal: libc::c_int) {
+    screen::tear();
     if !flag(&ENGAGED).is_some_and(|engaged| engaged.load(Ordering::SeqCst)) {
         return stop_self();
     }
@@ -106,10 +108,9 @@ pub fn stop_self() {
 
 /// Erases what is drawn at the terminal.
 fn clear_screen() {
-    if screen::is_drawn() {
-        // SAFETY: `write` is async-signal-safe, and the text is a constant of that length.
-        unsafe {
-            libc::write(libc::STDERR_FILENO, screen::ERASE.as_ptr().cast(), screen::ERASE.len());
-        }
+    let erasure = screen::erasure();
+    // SAFETY: `write` is async-signal-safe, and the text is a constant of that length.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, erasure.as_ptr().cast(), erasure.len());
     }
 }

@@ -13,6 +13,7 @@ pub mod failures;
 mod hooks;
 pub mod inquiry;
 mod options;
+pub mod passages;
 mod prepare;
 pub mod run;
 pub mod single;

@@ -33,9 +33,11 @@ pub(super) struct RelayAndPeer {
     pub(super) peer: Peer,
 }
 
-/// An instance of the workload `person`.
+/// An instance with files of a workload, which rows share.
 #[derive(Debug)]
-struct ServiceOfPersons {
+struct ServiceWithData {
+    /// What its files are.
+    data: &'static str,
     protocol: Protocol,
     service: Service,
 }
@@ -57,8 +59,8 @@ pub(super) struct Harness<'a> {
     limits: Limits,
     shared: Option<Service>,
     relay: Option<RelayAndPeer>,
-    /// Instances with the people file that rows share, one a protocol.
-    persons: Vec<ServiceOfPersons>,
+    /// Instances that rows share, one for each of these files and protocol.
+    with_data: Vec<ServiceWithData>,
     unstartable: Option<String>,
     notes: Vec<String>,
 }
@@ -71,7 +73,7 @@ impl<'a> Harness<'a> {
             limits: Limits::for_row(),
             shared: None,
             relay: None,
-            persons: Vec::new(),
+            with_data: Vec::new(),
             unstartable: None,
             notes: Vec::new(),
         }
@@ -94,7 +96,7 @@ impl<'a> Harness<'a> {
         if death.is_some() || verdict.is_err() {
             self.shared = None;
             self.relay = None;
-            self.persons.clear();
+            self.with_data.clear();
         }
         match (death, verdict) {
             (Some(death), Err(Shortfall::Failed(text))) => {
@@ -108,8 +110,8 @@ impl<'a> Harness<'a> {
     /// The instances that run between rows.
     fn instances(&mut self) -> impl Iterator<Item = &mut Service> {
         let relay = self.relay.iter_mut().map(|relay| &mut relay.service);
-        let persons = self.persons.iter_mut().map(|one| &mut one.service);
-        self.shared.iter_mut().chain(relay).chain(persons)
+        let with_data = self.with_data.iter_mut().map(|one| &mut one.service);
+        self.shared.iter_mut().chain(relay).chain(with_data)
     }
 
     /// Why the service cannot be started, if that was tried and failed.
@@ -188,26 +190,28 @@ impl<'a> Harness<'a> {
         Ok(self.relay.insert(relay))
     }
 
-    /// The instance with the people file over this protocol that rows share; `start` starts one.
-    pub(super) fn persons(
+    /// The instance with these files over this protocol that rows share; `start` starts one.
+    pub(super) fn with_data(
         &mut self,
+        data: &'static str,
         protocol: Protocol,
         start: impl FnOnce(&Self) -> Result<Service, Shortfall>,
     ) -> Result<&Service, Shortfall> {
-        let at = match self.persons.iter().position(|one| one.protocol == protocol) {
+        let is_it = |one: &ServiceWithData| one.data == data && one.protocol == protocol;
+        let at = match self.with_data.iter().position(is_it) {
             Some(at) => at,
             None => {
                 let service = start(self)?;
-                self.persons.push(ServiceOfPersons { protocol, service });
-                self.persons.len() - 1
+                self.with_data.push(ServiceWithData { data, protocol, service });
+                self.with_data.len() - 1
             }
         };
-        Ok(&self.persons[at].service)
+        Ok(&self.with_data[at].service)
     }
 
-    /// Ends the instances with the people file.
-    pub(super) fn end_persons(&mut self) {
-        self.persons.clear();
+    /// Ends the instances with files.
+    pub(super) fn end_those_with_data(&mut self) {
+        self.with_data.clear();
     }
 
     /// A new connection to the shared instance.

@@ -30,6 +30,11 @@ mod stopping;
 mod streams;
 mod sys;
 mod tls;
+mod trade;
+mod trade_by_hand;
+mod trade_calls;
+mod trade_direct;
+mod trade_model;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -206,6 +211,8 @@ enum Needs {
     Relay,
     /// A service that becomes ready and speaks `person` over some protocol.
     Persons,
+    /// A service that becomes ready and offers `trade` over some protocol, or in its process.
+    Brokerage,
     /// A service that becomes ready and speaks `person-client` over `http1-json`.
     Caller,
     /// A service that becomes ready and speaks `cache` over this protocol.
@@ -223,7 +230,7 @@ impl Needs {
     /// The protocol; `None` if only the program is needed.
     const fn protocol(self) -> Option<Protocol> {
         match self {
-            Self::Program | Self::Persons => None,
+            Self::Program | Self::Persons | Self::Brokerage => None,
             Self::Service | Self::ServiceAndTime | Self::Relay | Self::Caller => Some(Protocol::HTTP1_JSON),
             Self::Speaks(protocol) | Self::SpeaksTls(protocol) | Self::Cache(protocol) => Some(protocol),
         }
@@ -235,6 +242,7 @@ impl Needs {
             Self::SpeaksTls(protocol) => Some(format!("{} over TLS", protocol.name())),
             Self::Relay => Some("ping over http1-json".to_owned()),
             Self::Persons => Some("person".to_owned()),
+            Self::Brokerage => Some("trade".to_owned()),
             Self::Caller => Some("person-client over http1-json".to_owned()),
             Self::Cache(protocol) => Some(format!("cache over {}", protocol.name())),
             _ => self.protocol().map(|protocol| protocol.name().to_owned()),
@@ -255,6 +263,7 @@ fn table() -> impl Iterator<Item = &'static Test> {
             person::ROWS,
             person_client::ROWS,
             cache::ROWS,
+            trade::ROWS,
         ])
         .flatten()
 }
@@ -321,10 +330,15 @@ fn attempt(harness: &mut Harness, test: &Test, depth: Depth) -> Verdict {
 }
 
 fn obstacle(harness: &Harness, test: &Test, depth: Depth) -> Option<String> {
-    if test.needs == Needs::Persons {
+    let any_protocol = match test.needs {
+        Needs::Persons => Some("person"),
+        Needs::Brokerage => Some("trade"),
+        _ => None,
+    };
+    if let Some(workload) = any_protocol {
         let Subject { name, workloads, .. } = harness.subject;
-        let lacking = || format!("`{name}` does not offer the workload `person`");
-        return if workloads.contains_key("person") {
+        let lacking = || format!("`{name}` does not offer the workload `{workload}`");
+        return if workloads.contains_key(workload) {
             harness.unstartable().map(str::to_owned)
         } else {
             Some(lacking())
@@ -375,6 +389,7 @@ mod tests {
             .chain(group('V', 7))
             .chain(group('W', 5))
             .chain(group('K', 15))
+            .chain(group('B', 10))
             .collect();
         assert_eq!(table().map(|test| test.id.to_owned()).collect::<Vec<_>>(), expected);
     }

@@ -97,7 +97,7 @@ fn every_operation(harness: &mut Harness) -> Verdict {
 fn over_each(harness: &mut Harness, mut row: impl FnMut(&Asked) -> Verdict) -> Verdict {
     let limits = harness.limits();
     for protocol in offered(harness) {
-        let service = harness.persons(protocol, |harness| {
+        let service = harness.with_data("person", protocol, |harness| {
             // The people are read before the service is ready.
             let folder = folder_of(&people(4))?;
             start(harness, protocol, folder.path())
@@ -114,7 +114,7 @@ fn over(protocol: Protocol, shortfall: Shortfall) -> Shortfall {
 
 /// Each instance has its people and ends before the next one starts.
 fn many_persons(harness: &mut Harness) -> Verdict {
-    harness.end_persons();
+    harness.end_those_with_data();
     let many = PersonSpec { ids: PersonIds::One, ..people(10_000) };
     let folder = folder_of(&many)?;
     for protocol in offered(harness) {
@@ -134,7 +134,7 @@ fn start(harness: &Harness, protocol: Protocol, folder: &Path) -> Result<Service
 pub(super) fn folder_of(spec: &PersonSpec) -> Result<TempDir, Shortfall> {
     let unwritten = |error: std::io::Error| Shortfall::Skipped(format!("this host takes no file: {error}"));
     let folder = tempfile::tempdir().map_err(unwritten)?;
-    for file in service_data(&WorkloadSpec::Person(spec.clone())) {
+    for file in service_data(&WorkloadSpec::Person(spec.clone()), None) {
         fs::write(folder.path().join(file.name), file.contents).map_err(unwritten)?;
     }
     Ok(folder)

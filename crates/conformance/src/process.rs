@@ -24,8 +24,11 @@ pub(super) const ROWS: &[Test] = &[
         .tried(Needs::Program, |harness| refuses(harness, &["--version", "extra"], &[], &[])),
     row("C5", "a `PORT` that is no number from 0 to 65535 in digits is refused in one line, exit code 2")
         .tried(Needs::Program, wrong_ports_are_refused),
-    row("C6", "an unknown `WORKLOAD` is refused in one line that names `pingpong`, exit code 2")
-        .tried(Needs::Program, |harness| refuses_value(harness, "WORKLOAD", "frobnicate", &["pingpong"])),
+    row(
+        "C6",
+        "an unknown `WORKLOAD` is refused in one line that names `pingpong` where it is offered, exit code 2",
+    )
+    .tried(Needs::Program, unknown_workloads_are_refused),
     row("C7", "an unknown `PROTOCOL` is refused in one line that names `http1-json`, exit code 2")
         .tried(Needs::Program, |harness| refuses_value(harness, "PROTOCOL", "frobnicate", &["http1-json"])),
     row("C8", "a `HOST` that is no address is refused in one line, exit code 2")
@@ -124,6 +127,12 @@ pub(super) fn refuses_value(harness: &Harness, name: &str, value: &str, words: &
 fn wrong_ports_are_refused(harness: &mut Harness) -> Verdict {
     let wrong = ["abc", "-1", "+80", "65536", "80a", "8 0", "99999999999999999999"];
     wrong.into_iter().try_for_each(|port| refuses_value(harness, "PORT", port, &[]))
+}
+
+fn unknown_workloads_are_refused(harness: &mut Harness) -> Verdict {
+    let offered = harness.subject.workloads.contains_key("pingpong");
+    let words = if offered { &["pingpong"][..] } else { &[] };
+    refuses_value(harness, "WORKLOAD", "frobnicate", words)
 }
 
 fn unsupported_variables_are_refused(harness: &mut Harness) -> Verdict {

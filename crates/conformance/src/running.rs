@@ -20,7 +20,7 @@ use super::outcome::{Shortfall, differs, quoted};
 use super::sys;
 
 /// The variables that a service reads. Ours are not passed on; all others are.
-const VARIABLES: [&str; 12] = [
+const VARIABLES: [&str; 13] = [
     "HOST",
     "PORT",
     "WORKLOAD",
@@ -32,6 +32,7 @@ const VARIABLES: [&str; 12] = [
     "TLS_KEY",
     "DIRECT",
     "DATA",
+    "DATABASE",
     "STATE",
 ];
 

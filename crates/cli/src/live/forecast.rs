@@ -2,6 +2,7 @@
 //!
 //! It is an estimate for a waiting person; only the judge decides when a run ends.
 
+use weighbridge_model::event::Phase;
 use weighbridge_model::quantity::Nanoseconds;
 
 /// Number of latest blocks whose length predicts that of the next.
@@ -16,11 +17,15 @@ pub struct Forecast {
     pub planned: u32,
     /// Blocks that count.
     pub done: u32,
+    /// Blocks that were measured again: the number of the last block is higher by these.
+    pub void: u32,
     /// Time allowed.
     pub budget: Nanoseconds,
     /// How long each block took, void ones included.
     lengths: Vec<Nanoseconds>,
     began: Option<Nanoseconds>,
+    /// Rates are being searched for. Other blocks take those over, so the time for it tells nothing of theirs.
+    searching: bool,
     /// Measurement of the current point: when it began, rounds done and planned.
     rounds: Option<(Nanoseconds, u32, u32)>,
 }
@@ -45,9 +50,15 @@ impl Forecast {
         (self.began, self.rounds) = (Some(at), None);
     }
 
-    /// The measurement of a point begins.
-    pub fn measure(&mut self, at: Nanoseconds) {
-        self.rounds = Some((at, 0, 0));
+    /// A phase of the block begins.
+    pub fn phase(&mut self, phase: Phase, at: Nanoseconds) {
+        if phase == Phase::Measuring {
+            self.rounds = Some((at, 0, 0));
+            if self.searching {
+                self.began = Some(at);
+            }
+        }
+        self.searching = phase == Phase::Searching;
     }
 
     /// `done` of `of` rounds are complete.
@@ -62,12 +73,12 @@ impl Forecast {
         if let Some(began) = self.began.take() {
             self.lengths.push(at.saturating_sub(began));
         }
-        self.rounds = None;
+        (self.rounds, self.searching) = (None, false);
     }
 
-    /// The time left; `None` before the first block.
+    /// The time left; `None` before the first block, and while rates are searched for, which takes as long as it takes.
     pub fn left(&self, now: Nanoseconds) -> Option<Left> {
-        if self.planned == 0 {
+        if self.planned == 0 || self.searching {
             return None;
         }
         let whole = self.block();
@@ -151,7 +162,7 @@ mod tests {
         forecast.begin(secs(10));
         assert_eq!(forecast.left(secs(14)), left(46, 286));
         // A block that takes longer than the one before still has time left.
-        forecast.measure(secs(14));
+        forecast.phase(Phase::Measuring, secs(14));
         forecast.round(9, 30);
         assert_eq!(forecast.left(secs(23)), left(61, 301));
     }
@@ -162,6 +173,19 @@ mod tests {
         forecast.begin(secs(0));
         forecast.end(secs(8));
         assert_eq!(forecast.left(secs(8)), left(32, 32));
+    }
+
+    #[test]
+    fn a_search_takes_as_long_as_it_takes_and_is_no_part_of_a_block() {
+        let mut forecast = Forecast { planned: 6, ..Forecast::new(6, secs(60)) };
+        forecast.begin(secs(0));
+        forecast.phase(Phase::Searching, secs(1));
+        assert_eq!(forecast.left(secs(9)), None);
+        forecast.phase(Phase::Measuring, secs(25));
+        assert_eq!(forecast.left(secs(25)), left(60, 60));
+        forecast.end(secs(35));
+        forecast.done = 1;
+        assert_eq!(forecast.left(secs(35)), left(50, 50));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A run in plain lines, for a log: one per block, and one every ten seconds of a long block. No line is
 //! rewritten.
 
-use weighbridge_model::event::{Event, Interim, Phase, TimedEvent};
+use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_report::point_words;
 
@@ -51,9 +51,7 @@ impl PlainRun {
                 None
             }
             Event::Phase { phase, variant, point: place, .. } => {
-                if *phase == Phase::Measuring {
-                    self.forecast.measure(at);
-                }
+                self.forecast.phase(*phase, at);
                 let variant = variant.as_ref().map(|variant| format!(" {variant}")).unwrap_or_default();
                 let place = place.as_ref().map(point_words).filter(|place| !place.is_empty());
                 let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
@@ -77,10 +75,12 @@ impl PlainRun {
                     if interim.is_empty() { String::new() } else { format!(": {}", interim.join("; ")) };
                 let left = self.forecast.left(at).filter(|left| left.most > Nanoseconds::ZERO);
                 let left = left.map(|left| format!("; {}", left.words())).unwrap_or_default();
+                let of = of + self.forecast.void;
                 Some(format!("block {} of {of}{interim}{left}", block + 1))
             }
             Event::BlockVoid { .. } => {
                 self.forecast.end(at);
+                self.forecast.void += 1;
                 None
             }
             _ => None,
@@ -91,7 +91,8 @@ impl PlainRun {
     fn meanwhile(&self, at: Nanoseconds, what: &str) -> Option<String> {
         (at.saturating_sub(self.said) >= SILENCE).then(|| {
             let left = self.forecast.left(at).map(|left| format!("; {}", left.words())).unwrap_or_default();
-            format!("block {} of {}: {what}{left}", self.block, self.forecast.planned)
+            let of = self.forecast.planned + self.forecast.void;
+            format!("block {} of {of}: {what}{left}", self.block)
         })
     }
 }
@@ -112,6 +113,7 @@ fn describe(interim: &Interim) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weighbridge_model::event::Phase;
     use weighbridge_model::id::PointLabel;
 
     fn at(seconds: u64, event: Event) -> TimedEvent {
@@ -166,6 +168,16 @@ mod tests {
                 "take care",
             ]
         );
+    }
+
+    #[test]
+    fn void_blocks_are_among_all_blocks() {
+        let mut plain = PlainRun::default();
+        let ended = |block| Event::BlockEnded { block, interim: Vec::new(), of: 2 };
+        plain.event(&at(1, ended(0)));
+        plain.event(&at(2, Event::BlockVoid { block: 1, reason: "a service ended".to_owned() }));
+        let said = plain.event(&at(3, ended(2)));
+        assert_eq!(said[0].text, "block 3 of 3");
     }
 
     #[test]

@@ -23,7 +23,7 @@ use super::spark;
 const REMEMBERED: usize = 200;
 /// From this width on requests per second and errors have their own columns.
 const WIDE: usize = 76;
-/// Lines around the variants' rows: title, block, bar, blank, heading.
+/// Lines around the variants' rows: title, block, bar, heading, and one above them.
 const AROUND: usize = 5;
 
 /// A run, as far as its events report it.
@@ -36,7 +36,6 @@ pub struct RunView {
     point: PointLabel,
     /// The current block, from 1.
     block: u32,
-    void: u32,
     most: u32,
     doing: String,
     measuring: bool,
@@ -148,7 +147,7 @@ impl RunView {
             }
             Event::BlockVoid { .. } => {
                 self.over(at);
-                self.void += 1;
+                self.forecast.void += 1;
             }
             Event::RunEnded { .. } | Event::Interrupted { .. } => self.over(at),
             Event::Unavailable { .. }
@@ -170,9 +169,7 @@ impl RunView {
         at: Nanoseconds,
     ) -> Shown {
         self.measuring = phase == Phase::Measuring;
-        if self.measuring {
-            self.forecast.measure(at);
-        }
+        self.forecast.phase(phase, at);
         if let Some(point) = point.as_ref().filter(|point| **point != self.point) {
             self.point = point.clone();
             for variant in &mut self.variants {
@@ -257,18 +254,18 @@ impl RunView {
         if self.block == 0 {
             return StyledLine::new(Tone::Plain, &*self.doing);
         }
-        let planned = self.forecast.planned;
+        let (void, planned) = (self.forecast.void, self.forecast.planned + self.forecast.void);
         // In the first stage the number of blocks for the goal is not known yet.
-        let of = span(self.forecast.fewest.min(planned), planned);
-        let of = if self.block > self.forecast.fewest { planned.to_string() } else { of };
+        let fewest = self.forecast.fewest + void;
+        let of = if self.block > fewest { planned.to_string() } else { span(fewest.min(planned), planned) };
         let mut parts = vec![format!("block {} of {of}", self.block)];
         if self.points > 1 {
             parts.push(point_words(&self.point));
         }
         let doing = if columns < WIDE { self.doing.replace(" of about ", "/") } else { self.doing.clone() };
         parts.push(doing);
-        if self.void > 0 {
-            parts.push(format!("{} void", self.void));
+        if void > 0 {
+            parts.push(format!("{void} void"));
         }
         parts.retain(|part| !part.is_empty());
         StyledLine::new(Tone::Plain, parts.join(" · "))

@@ -417,6 +417,9 @@ pub(super) fn experiment(
             idle: None,
             peer: None,
             cache: None,
+            database: None,
+            base: None,
+            jvm: None,
             layers: Layers::default(),
         })
     };

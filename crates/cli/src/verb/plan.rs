@@ -2,6 +2,7 @@
 
 mod cache;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use weighbridge_conductor::{
 };
 use weighbridge_judge::steer::WindowRule;
 use weighbridge_lab::layers;
-use weighbridge_model::experiment::{CapacitySpec, CpuLimit, Experiment, TriedRates};
+use weighbridge_model::experiment::{CapacitySpec, CpuLimit, Experiment, Point, TriedRates};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::BatchPlan;
@@ -102,13 +103,19 @@ fn describe(experiment: &Experiment, foreseen: &Foreseen) -> String {
     let mut text = format!("{}\n\n", experiment.title);
     for (index, variant) in experiment.variants.iter().enumerate() {
         let role = if index == 0 { " (baseline)" } else { "" };
+        let database = variant.database.map(|database| format!(", database {database}"));
+        let base = variant.base.map(|sessions| format!(", base of {sessions} sessions"));
+        let jvm = variant.jvm.as_ref().map(|jvm| format!(", {jvm}"));
         let _ = writeln!(
             text,
-            "variant  {}{role}, {}{}{}",
+            "variant  {}{role}, {}{}{}{}{}{}",
             variant.name,
             variant.protocol.name(),
             variant.limits,
-            variant.slots
+            variant.slots,
+            database.unwrap_or_default(),
+            base.unwrap_or_default(),
+            jvm.unwrap_or_default()
         );
     }
     for (name, why) in &foreseen.refused {
@@ -123,6 +130,13 @@ fn describe(experiment: &Experiment, foreseen: &Foreseen) -> String {
     }
     let _ =
         writeln!(text, "\nblocks   {}, within {}", span(rules.blocks_min, rules.blocks_max), rules.budget);
+    if experiment
+        .variants
+        .iter()
+        .any(|variant| variant.jvm.as_ref().is_some_and(|jvm| jvm.heap_multiple().is_some()))
+    {
+        text.push_str("heaps    multiples of the smallest with G1, which is searched for first: some minutes, not in the budget\n");
+    }
     match rules.until {
         Some(until) => {
             let _ = writeln!(
@@ -143,8 +157,12 @@ fn describe(experiment: &Experiment, foreseen: &Foreseen) -> String {
             PairingChoice::Duet => "the same time for both variants",
             _ => "the same number of requests for every variant of a round",
         };
-        let _ = writeln!(text, "window   {}; {same}", window(experiment));
-        let _ = writeln!(text, "pairing  {}", pairing(rules.pairing));
+        let _ = match passages(experiment) {
+            Some(passages) => writeln!(text, "window   {passages}\npairing  windows by turns"),
+            None => {
+                writeln!(text, "window   {}; {same}\npairing  {}", window(experiment), pairing(rules.pairing))
+            }
+        };
     }
     let _ = writeln!(text, "margin   {}; seed {}", rules.margin, rules.seed);
     describe_batches(&mut text, experiment);
@@ -209,6 +227,17 @@ fn pairing(choice: PairingChoice) -> &'static str {
         }
         PairingChoice::Sequential => "sequential: one variant after another in each block; not paired",
     }
+}
+
+/// What a window is where it is a whole passage of a script.
+fn passages(experiment: &Experiment) -> Option<String> {
+    let sessions = |point: &Point| point.workload.sessions_of_a_passage();
+    let sessions: BTreeSet<u32> = experiment.points.iter().filter_map(sessions).collect();
+    let numbers = sessions.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let plural = if numbers == "1" { "" } else { "s" };
+    (!sessions.is_empty()).then(|| {
+        format!("a whole passage of the script, {numbers} session{plural}, from a restored database; as long as it takes")
+    })
 }
 
 /// The length of windows as far as the experiment gives it; services and hosts may add time constants.

@@ -85,7 +85,7 @@ fn canned(workload: &str, protocol: Option<&str>, data: Option<PathBuf>) -> anyh
     };
     let mut canned = Canned::over(protocol).expect("it is offered");
     if is_person {
-        let people = service_data(&WorkloadSpec::Person(PersonSpec::default())).remove(0);
+        let people = service_data(&WorkloadSpec::Person(PersonSpec::default()), None).remove(0);
         let exchanges = match data.map(|folder| folder.join(&people.name)) {
             None => person_exchanges(protocol, &people.contents)?,
             Some(path) => {

@@ -15,8 +15,8 @@ use crate::args::{Output, Report};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Default page of several runs, in the current folder since it belongs to no single run.
-const OF_SEVERAL: &str = "report.html";
+/// The page: of a run, in its folder; of several, in the current folder, since it belongs to no single run.
+pub const PAGE: &str = "report.html";
 
 pub fn run(arguments: &Report, printer: &Printer) -> anyhow::Result<Exit> {
     let folders = folders(arguments, printer)?;
@@ -30,8 +30,8 @@ pub fn run(arguments: &Report, printer: &Printer) -> anyhow::Result<Exit> {
     };
     let path = match (&arguments.output, &folders[..]) {
         (Some(path), _) => write(path, &page, printer)?,
-        (None, [folder]) => folder.write_derived("report.html", page.as_bytes())?,
-        (None, _) => write(Path::new(OF_SEVERAL), &page, printer)?,
+        (None, [folder]) => folder.write_derived(PAGE, page.as_bytes())?,
+        (None, _) => write(Path::new(PAGE), &page, printer)?,
     };
     if path != Path::new("-") {
         printer.note(format_args!("wrote `{}`", path.display()));

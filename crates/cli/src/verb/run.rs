@@ -12,6 +12,8 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_report::{Format, TextOptions, render, render_suite};
 use weighbridge_store::RunFolder;
 
+use super::heaps::sized;
+use super::report::PAGE;
 use super::revisions;
 use super::support::{
     Destination, Stored, exit_of, folder_of, gates, keep_quick, locate, options, quicken, read_experiment,
@@ -58,7 +60,7 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
         if arguments.quick {
             quicken(&mut experiment);
         }
-        experiment.gates.extend(extra.iter().cloned());
+        experiment.add_gates(&extra).map_err(anyhow::Error::msg)?;
         experiment.tags.run.extend(arguments.tags.iter().cloned());
         let options = Options { experiment_folder: folder_of(&file), ..base.clone() };
         let checked = Checked::new(experiment, &options)
@@ -66,6 +68,8 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
         read.push((checked, options));
     }
     let printed = Printed::new(&arguments.output, arguments.details)?;
+    let sizing = |(checked, options)| Ok((sized(checked, &options, printer)?, options));
+    let read = read.into_iter().map(sizing).collect::<anyhow::Result<Vec<_>>>()?;
     match <[_; 1]>::try_from(read) {
         Ok([(checked, options)]) => carry_out(checked, &options, printed, printer),
         Err(read) => suite(read, printed, printer),
@@ -140,18 +144,18 @@ fn finish(finished: &Finished, extra: &[Gate], printed: Printed, printer: &Print
 }
 
 fn show(stored: &Stored, folder: &RunFolder, printed: Printed, printer: &Printer) -> anyhow::Result<Exit> {
-    let page = write_report(folder, stored)?;
-    let place = folder.path().display().to_string();
+    write_report(folder, stored)?;
+    let place = format!("{} ({PAGE})", folder.path().display());
     let text = render(printed.format, &stored.report(), &printed.options(Some(&place), printer));
     printed.destination.write(&text, printer)?;
-    printer.progress(format_args!("wrote `{}`", page.display()));
     Ok(exit_of(stored.summary(), stored.gates(), printer))
 }
 
 /// Writes the HTML page into the run folder.
-fn write_report(folder: &RunFolder, stored: &Stored) -> anyhow::Result<PathBuf> {
+fn write_report(folder: &RunFolder, stored: &Stored) -> anyhow::Result<()> {
     let page = render(Format::Html, &stored.report(), &TextOptions::default());
-    Ok(folder.write_derived("report.html", page.as_bytes())?)
+    folder.write_derived(PAGE, page.as_bytes())?;
+    Ok(())
 }
 
 /// Runs several experiments one after another; the worst outcome is the exit code.

@@ -229,7 +229,7 @@ impl<'a> Offer<'a> {
 fn standard_data(lab: &Lab, name: &str, workload: &str) -> anyhow::Result<Option<StateFolder>> {
     let text = format!("[workload]\nname = \"{workload}\"\n[[variant]]\nurl = \"http://127.0.0.1/\"\n");
     let Ok(experiment) = Experiment::parse("services start", &text) else { return Ok(None) };
-    let files = service_data(&experiment.points[0].workload);
+    let files = service_data(&experiment.points[0].workload, None);
     if files.is_empty() {
         return Ok(None);
     }

@@ -42,12 +42,10 @@ fn services(names: &[String], arguments: &Verify, printer: &Printer) -> anyhow::
         }
         let rows = table(service, arguments, printer)?;
         let wrong = rows.iter().filter(|row| matches!(row.result, RowResult::Failed(_))).count();
-        printer.note(format_args!(
-            "`{}`: {} of {} rows hold",
-            service.name(),
-            rows.len() - wrong,
-            rows.len()
-        ));
+        let skipped = rows.iter().filter(|row| matches!(row.result, RowResult::Skipped(_))).count();
+        let tried = rows.len() - skipped;
+        let held = tried - wrong;
+        printer.note(format_args!("`{}`: {held} of {tried} rows hold, {skipped} skipped", service.name()));
         failed += wrong;
         all.push(json!({ "service": service.name(), "failed": wrong, "rows": rows }));
         Ok(())

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use weighbridge_load::dial::Endpoint;
-use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
+use weighbridge_load::exchange::{Collected, ExchangeError, Limits, exchange};
 use weighbridge_load::{Stack, TlsClient};
 use weighbridge_model::experiment::WorkloadSpec;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
@@ -95,12 +95,7 @@ fn answer(
         Ok(collected) => collected,
         Err(source) => return Err(AnswerError::Exchange { variant, request, source }),
     };
-    let received = Received {
-        status: collected.status,
-        headers: &collected.headers,
-        body: &collected.body,
-        messages: &collected.messages,
-    };
+    let received = received(&collected);
     let hide = |text: &str| asked.secrets.hide(text).into_owned();
     match conversation.answer(&received, &hide) {
         Ok(canonical) => {
@@ -108,6 +103,11 @@ fn answer(
         }
         Err(why) => Err(AnswerError::Wrong { variant, request, why }),
     }
+}
+
+pub(super) fn received(collected: &Collected) -> Received<'_> {
+    let Collected { status, headers, body, messages, .. } = collected;
+    Received { status: *status, headers, body, messages }
 }
 
 /// Asks a variant of protocol `direct` for one reply of every listed size.

@@ -73,12 +73,13 @@ impl Block<'_, '_> {
         let leads =
             self.run_both(WindowPlace { kind: WindowKind::LeadIn, ..place }, &order, &lead_ins, &paces)?;
         let load = self.measured_load(extent, place);
-        (0..order.len()).try_for_each(|index| self.empty_for(place, index, bound))?;
+        (0..order.len()).try_for_each(|index| self.empty_for(place, index, bound).map(drop))?;
         let windows = self.run_both(place, &order, &vec![load; order.len()], &paces)?;
         let after = self.cpu_times();
         for (index, trial) in self.trials.iter_mut().enumerate() {
             let record = trial.windows.last_mut().expect("the window was just recorded");
             record.cpu.extend(after[index].since(&before[index], leads[index] + windows[index]));
+            record.pauses = after[index].pauses_since(&before[index]);
         }
         Ok(())
     }

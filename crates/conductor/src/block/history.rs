@@ -2,9 +2,11 @@
 //! in the same order. So they are warmed by the same windows, which the first block fixes for all others, led in by
 //! equally many requests, and emptied together.
 
-use weighbridge_judge::steer::{Pace, WarmHistory, WarmRule, WarmStep};
+use weighbridge_judge::steer::{Pace, WarmRule, WarmStep};
+use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_load::Stack;
-use weighbridge_load::exchange::{Limits, exchange};
+use weighbridge_load::exchange::{Collected, Limits, exchange};
+use weighbridge_load::request::Rendered;
 use weighbridge_load::window::Load;
 use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::{Point, Target};
@@ -14,13 +16,14 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::WindowKind;
 use weighbridge_workload::Emptying;
 
-use super::answers::AnswerError;
+use super::answers::{AnswerError, received};
 use super::turn::WindowPlace;
 use super::warm::WarmedVariant;
 use super::{Abort, Block, BoundWorkload};
+use crate::with_variant::with_variant;
 
-/// Longest reply to the request that empties a server.
-const REPLY_LIMIT: Bytes = Bytes::new(64 << 10);
+/// Longest reply to a request between windows: everything in the database of a brokerage.
+const REPLY_LIMIT: Bytes = Bytes::new(256 << 20);
 
 /// A server that holds much takes its time.
 const EMPTYING_LEAST: Nanoseconds = Nanoseconds::from_secs(5);
@@ -64,6 +67,9 @@ impl Block<'_, '_> {
                 let index = variant.index();
                 self.set_idle(variant);
                 self.variants[index].thaw()?;
+                if bound[index].workload.passage().is_some() {
+                    self.empty(id, index, &bound[index])?;
+                }
                 let figures = self.warm_window(id, index, round, requests)?;
                 warmed[index].add(&figures);
                 self.variants[index].freeze()?;
@@ -72,7 +78,8 @@ impl Block<'_, '_> {
         for variant in order {
             let index = variant.index();
             let rule = self.warm_rule(point, variant);
-            let (pace, end) = rule.assess(&warmed[index].history);
+            let (pace, now) = rule.assess(&warmed[index].history);
+            let end = warmed[index].end.unwrap_or(now);
             let busy = self.busy(index, &warmed[index]);
             let windows = (filled + warmed[index].history.windows.len()) as u32;
             let time = warmed[index].history.spent();
@@ -84,8 +91,9 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// The requests of the next window that all variants get; `None` once each of them is warm, or one has taken as long
-    /// as any may.
+    /// The requests of the next window that all variants get; `None` once the warm-up of each of them has ended, or one has
+    /// taken as long as any may, or as its share of the budget. Those that have ended are not asked again, since all of
+    /// them rarely look steady at the same time.
     fn next_common(
         &mut self,
         point: &Point,
@@ -95,24 +103,31 @@ impl Block<'_, '_> {
         let (mut wanted, mut is_over) = (None, false);
         for &variant in order {
             let index = variant.index();
-            let rule = self.warm_rule(point, variant);
+            let share = self.context.rule.share(self.context.experiment.points.len());
+            let rule = self.warm_rule(point, variant).within(share);
             is_over |= warmed[index].history.spent() >= rule.longest;
-            wanted = wanted.max(self.wanted(index, rule, &mut warmed[index].history)?);
+            if warmed[index].end.is_none() {
+                wanted = wanted.max(self.wanted(index, rule, &mut warmed[index])?);
+            }
         }
         Ok(wanted.filter(|_| !is_over))
     }
 
-    /// The requests that one variant's next window should have; `None` if it is warm. It rests where it should.
+    /// The requests that one variant's next window should have; `None` if its warm-up has ended. It rests where it should.
     fn wanted(
         &mut self,
         index: usize,
         rule: WarmRule,
-        history: &mut WarmHistory,
+        warmed: &mut WarmedVariant,
     ) -> Result<Option<u64>, Abort> {
+        let history = &mut warmed.history;
         loop {
             match rule.next(history) {
                 WarmStep::Window(requests) => return Ok(Some(requests)),
-                WarmStep::End(..) => return Ok(None),
+                WarmStep::End(_, end) => {
+                    warmed.end = Some(end);
+                    return Ok(None);
+                }
                 WarmStep::Rest(time) => {
                     self.variants[index].thaw()?;
                     let rest = self.rest(index, time)?;
@@ -134,19 +149,24 @@ impl Block<'_, '_> {
         self.lead_in(point, self.period(), fastest.unwrap_or(pace))
     }
 
-    /// Empties the variant's server where the workload wants it empty for this window.
+    /// Empties the variant's server where the workload wants it empty for this window, and what that took.
     pub(super) fn empty_for(
         &mut self,
         place: WindowPlace,
         index: usize,
         bound: &[BoundWorkload],
-    ) -> Result<(), Abort> {
+    ) -> Result<Option<Nanoseconds>, Abort> {
         let is_due = match bound[index].workload.emptying() {
             Emptying::Never => false,
             Emptying::Once => place.kind == WindowKind::Measured && place.round == 0,
             Emptying::EachWindow => true,
         };
-        if is_due { self.empty(place.point, index, &bound[index]) } else { Ok(()) }
+        if !is_due {
+            return Ok(None);
+        }
+        let began = monotonic_now();
+        self.empty(place.point, index, &bound[index])?;
+        Ok(Some(monotonic_now().since(began)))
     }
 
     /// Empties every server that was started for this run, so that a point begins as the first one did.
@@ -162,26 +182,39 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// On a connection of its own, while the variant runs.
-    fn empty(&mut self, point: PointId, index: usize, bound: &BoundWorkload) -> Result<(), Abort> {
+    /// On a connection of its own, or in its own process, while the variant runs.
+    pub(super) fn empty(&mut self, point: PointId, index: usize, bound: &BoundWorkload) -> Result<(), Abort> {
+        let control = self.context.control;
+        let running = &mut self.variants[index];
+        if let Some(direct) = &mut running.direct {
+            if bound.workload.emptying() == Emptying::EachWindow {
+                direct.reset(control).map_err(with_variant(&running.name))?;
+            }
+            return Ok(());
+        }
         let Some(request) = bound.workload.emptying_request() else { return Ok(()) };
+        let reply = self.ask_untimed(point, index, bound, "empty", request)?;
+        let (variant, request) = (self.variants[index].name.clone(), "empty".to_owned());
+        let emptied = bound.workload.emptied(&received(&reply));
+        emptied.map_err(|why| AnswerError::Wrong { variant, request, why }.into())
+    }
+
+    /// Asks the variant's server something between windows, while the variant runs.
+    pub(super) fn ask_untimed(
+        &self,
+        point: PointId,
+        index: usize,
+        bound: &BoundWorkload,
+        called: &str,
+        request: &Rendered,
+    ) -> Result<Collected, Abort> {
         let timeout = self.context.experiment.points[point.index()].load.timeout;
         let stop = &*self.context.control.window;
         let limits = Limits { timeout: timeout.max(EMPTYING_LEAST), body: REPLY_LIMIT, stop: Some(stop) };
         let running = &self.variants[index];
         let stack = Stack { framing: bound.workload.framing(), tls: running.secured.client.clone() };
         let reply = running.as_client(|| exchange(&running.addresses, stack, request, limits))?;
-        let (variant, request) = (running.name.clone(), "empty".to_owned());
-        match reply {
-            Ok(reply) if (200..300).contains(&reply.status) => {
-                bound.workload.emptied();
-                Ok(())
-            }
-            Ok(reply) => {
-                let why = format!("status {}", reply.status);
-                Err(AnswerError::Wrong { variant, request, why }.into())
-            }
-            Err(source) => Err(AnswerError::Exchange { variant, request, source }.into()),
-        }
+        let (variant, request) = (running.name.clone(), called.to_owned());
+        reply.map_err(|source| AnswerError::Exchange { variant, request, source }.into())
     }
 }

@@ -36,7 +36,7 @@ impl Block<'_, '_> {
         let round = |block: &mut Self, kind, round| {
             let place = WindowPlace { kind, round, ..place };
             let load = block.measured_load(extent, place);
-            (0..block.variants.len()).try_for_each(|index| block.empty_for(place, index, bound))?;
+            (0..block.variants.len()).try_for_each(|index| block.empty_for(place, index, bound).map(drop))?;
             block.set_idle(VariantId(0));
             block.common_window(place, load)
         };
@@ -81,7 +81,9 @@ impl Block<'_, '_> {
         }
         for (index, (report, buffer)) in reports.iter().zip(buffers).enumerate() {
             let used = after[index].since(&before[index], report.figures.begun());
-            self.record(index, place, &report.figures, used.collect());
+            self.record(index, place, &report.figures, used);
+            let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
+            record.pauses = after[index].pauses_since(&before[index]);
             self.keep(index, place, buffer.unwrap_or_default(), report.seen.clone());
         }
         self.check_control()?;

@@ -10,10 +10,12 @@ pub(crate) mod client;
 pub(crate) mod common_start;
 mod core_latency;
 mod duet;
+mod end_state;
 mod history;
 mod interleaved;
 mod notes;
 mod pairing;
+pub(crate) mod passages;
 mod samples;
 mod steps;
 pub(crate) mod times;
@@ -22,6 +24,7 @@ mod turns;
 mod warm;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weighbridge_judge::steer::{Arrangement, BlockHistory, BlockRule, FewRequests, Pace, WindowRule};
 use weighbridge_lab::host::clock::{ClockWatch, monotonic_now};
@@ -39,7 +42,7 @@ use weighbridge_model::idle::Idle;
 use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::plan::{BlockPlan, Plan};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{Tallies, TrialRecord, Void};
+use weighbridge_model::record::{RequestRecord, Tallies, TrialRecord, Void};
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Given, Workload, WorkloadError};
 
@@ -54,7 +57,7 @@ use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::shapes::Shape;
 use crate::variant::VariantError;
 use crate::variant::cpu_usage::CpuUsageSpan;
-use crate::variant::direct::DirectError;
+use crate::variant::direct::{DirectError, Work};
 use crate::variant::launcher::{VariantLauncher, VariantStart};
 use crate::variant::running::RunningVariant;
 use crate::with_variant::{WithVariant, with_variant};
@@ -134,6 +137,8 @@ struct Block<'a, 'b> {
     /// By variant.
     failures: BTreeMap<usize, Failures>,
     kept_samples: KeptSamples,
+    /// The requests of the window, if it is a passage that is played outside a run.
+    passage_requests: Option<Vec<RequestRecord>>,
     core_latency: CoreLatency,
 }
 
@@ -265,6 +270,7 @@ impl<'a, 'b> Block<'a, 'b> {
             choosing: Nanoseconds::ZERO,
             failures: BTreeMap::new(),
             kept_samples: KeptSamples::default(),
+            passage_requests: None,
             core_latency: CoreLatency::new(context),
         }
     }
@@ -462,13 +468,25 @@ impl<'a, 'b> Block<'a, 'b> {
         let spec = running.as_client(|| described(&asked, server, timeout, stop))?;
         let spec = spec.map_err(Box::new).map_err(with_variant(&running.name))?;
         let shape = &self.context.shapes[id.index()];
-        let given = Given { environment: &environment, rows: shape.rows(), replay: shape.replay() };
+        let given = Given {
+            environment: &environment,
+            rows: shape.rows(),
+            replay: shape.replay(),
+            script: shape.script(),
+        };
         let workload =
             Workload::with_rows(&spec, &point.load, variant_spec.protocol, &running.address, given)
                 .map_err(with_variant(&running.name))?;
         running.forget_memory_peak();
         let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
-        if running.direct.is_some() {
+        if let Some(direct) = &mut running.direct {
+            direct.set_work(match workload.script_in_process() {
+                None => Work::Pongs(point.workload.listed_sizes().to_vec()),
+                Some(script) => {
+                    let threads = variant_spec.load(&point.load).connections;
+                    Work::Sessions { script: Arc::clone(script), threads }
+                }
+            });
             running.freeze()?;
             return Ok(BoundWorkload { workload, pace });
         }

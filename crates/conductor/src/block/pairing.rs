@@ -31,9 +31,12 @@ impl Block<'_, '_> {
         let asked = self.context.experiment.plan.pairing;
         let wanted =
             prior.pairings.get(id.index()).map_or(Wanted::Asked(asked), |done| Wanted::Settled(*done));
-        let arrangement = match self.context.shapes[id.index()].request_rate() {
-            None => rule.closed(&paces, wanted),
-            Some(rate) => rule.open(rate, &paces, wanted),
+        let rate = self.context.shapes[id.index()].request_rate();
+        let passage = bound.iter().find_map(|one| one.workload.passage());
+        let arrangement = match (passage, rate) {
+            (Some(requests), _) => Ok(Arrangement::passages(requests)),
+            (None, None) => rule.closed(&paces, wanted),
+            (None, Some(rate)) => rule.open(rate, &paces, wanted),
         };
         let mut arrangement = arrangement.map_err(super::BlockError::Windows)?;
         let could_be_windows = arrangement.pairing == Pairing::Windows;

@@ -67,7 +67,8 @@ impl Block<'_, '_> {
     /// A buffer for a window's single requests; `None` where they are not kept.
     pub(super) fn sample_buffer(&self, place: WindowPlace, requests: u64) -> Option<Vec<RequestRecord>> {
         let workload = &self.context.experiment.points[place.point.index()].workload;
-        let kept = place.kind == WindowKind::Measured && workload.keeps_samples();
+        let kept =
+            place.kind == WindowKind::Measured && workload.keeps_samples() || self.passage_requests.is_some();
         // A window limited by time may answer more requests than expected.
         kept.then(|| Vec::with_capacity(2 * requests as usize + 64))
     }
@@ -79,6 +80,10 @@ impl Block<'_, '_> {
         records: Vec<RequestRecord>,
         seen: Vec<Seen>,
     ) {
+        if let Some(requests) = &mut self.passage_requests {
+            *requests = records;
+            return;
+        }
         if self.number == 0 && place.kind == WindowKind::Measured {
             self.kept_samples.asked.resize(self.trials.len(), BTreeSet::new());
             self.kept_samples.asked[index].extend(seen.iter().map(|seen| seen.size));
@@ -183,6 +188,7 @@ fn too_few_sizes(fewest: u64, blocks: u32, number: u64) -> Option<String> {
 pub(super) fn expected(load: &Load, pace: Option<Pace>) -> u64 {
     let arriving = |rate: f64, end: &OpenEnd| match end {
         OpenEnd::Drain { stop: Stop::Count(count), .. } => *count,
+        OpenEnd::Sessions { requests, .. } => *requests,
         OpenEnd::BusyCycles(time) | OpenEnd::Drain { stop: Stop::Time(time), .. } => {
             (rate * time.as_secs_f64()).ceil() as u64
         }

@@ -120,13 +120,20 @@ impl Block<'_, '_> {
         let of = rounds.end;
         for round in rounds {
             let place = WindowPlace { round, ..place };
-            self.empty_for(place, index, bound)?;
+            let emptying = self.empty_for(place, index, bound)?;
+            if emptying.is_some() {
+                // What emptying takes is in no window.
+                (before, before_it) = (self.variants[index].clocks(), 0);
+            }
             let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
             let window = self.measured_load(extent, place);
             let figures = self.window(index, place, window, tallies, Vec::new())?;
             let after = self.variants[index].clocks();
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
+            record.restore = emptying.filter(|_| bound[index].workload.passage().is_some());
             record.cpu.extend(after.since(&before, before_it + figures.begun()));
+            record.pauses = after.pauses_since(&before);
+            self.check_end_state(place.point, index, &bound[index], &figures)?;
             (before, before_it) = (after, 0);
             if of - place.round > 1 && place.kind == WindowKind::Measured {
                 self.report(place.point, place.round, of, REPORT_IN_TURN);
@@ -146,9 +153,15 @@ impl Block<'_, '_> {
     /// The load of a window. Where variants remember, arrivals end at the same due time for all of them: busy cycles of
     /// a slower one would be sent more.
     pub(super) fn measured_load(&self, extent: Extent, place: WindowPlace) -> Load {
-        let load = &self.context.experiment.points[place.point.index()].load;
-        let drain = self.is_stateful(place.point).then_some(load.timeout);
-        measured_load(&self.context.shapes[place.point.index()], extent, place, drain)
+        let point = &self.context.experiment.points[place.point.index()];
+        let (shape, timeout) = (&self.context.shapes[place.point.index()], point.load.timeout);
+        if let (Some(sessions), Extent::Requests(requests)) = (point.workload.sessions_of_a_passage(), extent)
+        {
+            let end = OpenEnd::Sessions { count: sessions.into(), requests, limit: timeout };
+            return shape.window(Stop::Count(requests), end, Slice::from(Nanoseconds::ZERO));
+        }
+        let drain = self.is_stateful(place.point).then_some(timeout);
+        measured_load(shape, extent, place, drain)
     }
 
     pub(super) fn take_tallies(&mut self, index: usize, point: PointId) -> Tallies {
@@ -192,6 +205,7 @@ impl Block<'_, '_> {
         self.keep(index, place, buffer.unwrap_or_default(), seen);
         self.check_control()?;
         self.check_alive(index, place.kind, &figures, trouble)?;
+        self.check_given_up(index, &figures)?;
         Ok(figures)
     }
 
@@ -204,16 +218,17 @@ impl Block<'_, '_> {
         substream: u64,
         tallies: Option<Tallies>,
     ) -> Result<WindowFigures, Abort> {
-        let sizes = self.context.experiment.points[place.point.index()].workload.listed_sizes();
-        let running = &mut self.variants[index];
         let control = self.context.control;
         let requests = direct::requests(load);
-        let carried =
-            running.direct.as_mut().map(|direct| direct.window(requests, substream, sizes, control));
-        match carried.expect("the caller asked for it") {
-            Ok((figures, answer)) => {
+        let direct = self.variants[index].direct.as_mut().expect("the caller asked for it");
+        if place.kind == WindowKind::LeadIn && !direct.can_lead_in() {
+            let now = monotonic_now();
+            return Ok(WindowFigures { started: now, ended: now, ..Default::default() });
+        }
+        match direct.window(requests, substream, control) {
+            Ok((figures, result)) => {
                 if let Some(mut tallies) = tallies {
-                    answer.add_to(&mut tallies);
+                    result.add_to(&mut tallies);
                     self.trials[index].tallies[place.point.index()] = tallies;
                 }
                 Ok(figures)
@@ -246,6 +261,8 @@ impl Block<'_, '_> {
             figures: figures.clone(),
             cpu,
             core_latency: self.core_latency.last(),
+            restore: None,
+            pauses: None,
         });
     }
 

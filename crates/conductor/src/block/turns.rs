@@ -69,9 +69,7 @@ impl Block<'_, '_> {
         let nominal = window_rule.nominal();
         let rule_of_length = WindowRule { nominal: Some(nominal), ..window_rule };
         let round = rule_of_length.closed(paces, Wanted::Settled(Pairing::Windows))?.round_time(paces);
-        let blocks =
-            u64::from(self.context.rule.blocks.min.max(1)) * self.context.experiment.points.len() as u64;
-        let share = plan.budget / blocks / u64::from(ROUNDS_LEAST);
+        let share = self.context.rule.share(self.context.experiment.points.len()) / u64::from(ROUNDS_LEAST);
         let longest = Nanoseconds::from_secs_f64(nominal.as_secs_f64() * share.share_of(round).get());
         Ok(TurnRule { nominal, longest, margin: plan.margin })
     }
@@ -167,18 +165,18 @@ impl Block<'_, '_> {
             return;
         };
         let found = format!(
-            "in windows of {}, p50 after idling is up to {:+.1} % from that without a break",
-            worst.window,
-            100.0 * worst.change.exp_m1()
+            "after idling, p50 is up to {:+.1} % from that without a break in windows of {}",
+            100.0 * worst.change.exp_m1(),
+            worst.window
         );
         let text = match (chosen, used) {
             (Some(window), _) => format!("{found}: windows are {window} long"),
             (None, Some(window)) => format!(
-                "{found}, and so it is in longer ones that fit into a block: windows are {window} long all the same, since `pairing` asks for windows"
+                "windows are {window} long, since `pairing` asks for windows: {found}, and in longer ones that fit into a block"
             ),
-            (None, None) => format!(
-                "{found}, and so it is in longer ones that fit into a block: variants run one after another; a larger `budget` holds longer windows"
-            ),
+            (None, None) => {
+                format!("variants run one after another: {found}; a larger `budget` holds longer ones")
+            }
         };
         (self.emit)(Event::Warning { text });
     }

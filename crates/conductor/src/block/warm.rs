@@ -9,7 +9,7 @@ use weighbridge_load::window::Stop;
 use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::Point;
 use weighbridge_model::id::{PointId, VariantId};
-use weighbridge_model::pairing::WarmUp;
+use weighbridge_model::pairing::{WarmEnd, WarmUp};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{WindowFigures, WindowKind};
 
@@ -112,7 +112,7 @@ impl Block<'_, '_> {
 
     /// The share of its cores that the variant used up to now, where it is known.
     pub(super) fn busy(&mut self, index: usize, warmed: &WarmedVariant) -> Option<Ratio> {
-        let WarmedVariant { history, cpu_before, in_service } = warmed;
+        let WarmedVariant { history, cpu_before, in_service, .. } = warmed;
         let used = self.variants[index].cpu().zip(*cpu_before);
         let used = used.map(|(after, before)| after.saturating_sub(before));
         let spent: Nanoseconds = history.windows.iter().map(|window| window.time).sum();
@@ -135,11 +135,18 @@ pub(super) struct WarmedVariant {
     pub cpu_before: Option<Nanoseconds>,
     /// The sum of service times; `None` where some are not known.
     in_service: Option<Nanoseconds>,
+    /// How it ended, where others are still warmed beside it.
+    pub end: Option<WarmEnd>,
 }
 
 impl Default for WarmedVariant {
     fn default() -> Self {
-        Self { history: WarmHistory::default(), cpu_before: None, in_service: Some(Nanoseconds::ZERO) }
+        Self {
+            history: WarmHistory::default(),
+            cpu_before: None,
+            in_service: Some(Nanoseconds::ZERO),
+            end: None,
+        }
     }
 }
 

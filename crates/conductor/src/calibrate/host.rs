@@ -418,6 +418,7 @@ impl CalibrationRuns<'_> {
             shapes,
             placement: self.prepared.placement.clone(),
             launch_specs: vec![launch_spec, copy],
+            postgres: self.prepared.postgres.clone(),
             secrets: self.prepared.secrets.clone(),
             unavailable: Vec::new(),
             division: None,

@@ -85,10 +85,11 @@ impl Stored {
         let environment = folder.environment()?;
         let digest = |variant: &VariantBuild| {
             let own = variant.binary_sha256.as_deref()?;
-            let digest = match &variant.peer {
-                None => own.to_owned(),
-                // A relay is the same program only with the same peer.
-                Some(peer) => format!("{own} {}", peer.binary_sha256.as_deref()?),
+            // A relay is the same program only with the same peer, and a service with the same server for its database.
+            let digest = match (&variant.peer, &variant.database) {
+                (None, None) => own.to_owned(),
+                (Some(peer), _) => format!("{own} {}", peer.binary_sha256.as_deref()?),
+                (None, Some(database)) => format!("{own} {}", database.version.as_deref()?),
             };
             Some((variant.name.clone(), digest))
         };
@@ -420,6 +421,8 @@ fn whole(
         relays: Vec::new(),
         carried: Vec::new(),
         roles: Vec::new(),
+        collectors: Vec::new(),
+        scaling: Vec::new(),
         layering: Default::default(),
         factorials: Vec::new(),
         capacities: Vec::new(),

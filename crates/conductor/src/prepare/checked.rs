@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use weighbridge_lab::service::catalog::Catalog;
-use weighbridge_model::experiment::{Experiment, Target, Variant, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, Target, Variant};
 use weighbridge_store::scrub::Secrets;
+use weighbridge_workload::trade::TradeScript;
 use weighbridge_workload::{
     Address, Given, GrpcError, Replay, UrlScheme, Workload, WorkloadError, service_data,
 };
@@ -17,7 +18,7 @@ use crate::prepare::cores::CorePlacement;
 use crate::prepare::error::PrepareError;
 use crate::prepare::shapes::{self, Shape};
 use crate::prepare::sources::{self, Revisions};
-use crate::prepare::{connections, launch_spec, limits, remote, secrets, services};
+use crate::prepare::{connections, heaps, launch_spec, limits, remote, secrets, services};
 use crate::words::factors;
 
 /// An experiment without a mistake that can be seen before anything is started.
@@ -65,6 +66,11 @@ impl Checked {
         self.shapes.iter().map(|shape| shape.replay().cloned()).collect()
     }
 
+    /// The script of the first point, where its workload names files of one.
+    pub fn script(&self) -> Option<&Arc<TradeScript>> {
+        self.shapes.first().and_then(Shape::script)
+    }
+
     /// Variants whose server cannot keep a setting of their cache, and why: a run leaves them out.
     pub fn refused_caches(&self) -> Vec<(String, String)> {
         let workload = &self.experiment.points[0].workload;
@@ -81,6 +87,7 @@ impl Checked {
         self.check_remote(options)?;
         connections::check(&self.experiment, options.connect_to.as_ref())?;
         limits::check(&self.experiment, &self.placement)?;
+        heaps::check(&self.experiment)?;
         self.check_data()?;
         self.check_requests()
     }
@@ -91,9 +98,9 @@ impl Checked {
         if !variants.iter().any(|variant| matches!(variant.target, Target::Service { .. })) {
             return Ok(());
         }
-        let first = &points[0].workload;
-        let differs = |spec: &WorkloadSpec| spec != first && service_data(spec) != service_data(first);
-        match points.iter().find(|point| differs(&point.workload)) {
+        let data = |at: usize| service_data(&points[at].workload, self.shapes[at].script());
+        let differs = |at: &usize| points[*at].workload != points[0].workload && data(*at) != data(0);
+        match (1..points.len()).find(differs).map(|at| &points[at]) {
             Some(point) => {
                 Err(PrepareError::Data { from: factors(&points[0].label), to: factors(&point.label) })
             }
@@ -134,7 +141,12 @@ impl Checked {
             }
             launch_spec::secured(variant)?;
             for (point, shape) in self.experiment.points.iter().zip(&self.shapes) {
-                let given = Given { environment: &set, rows: shape.rows(), replay: shape.replay() };
+                let given = Given {
+                    environment: &set,
+                    rows: shape.rows(),
+                    replay: shape.replay(),
+                    script: shape.script(),
+                };
                 let asked = point.workload.for_variant(variant);
                 match Workload::with_rows(&asked, &point.load, variant.protocol, &anywhere, given) {
                     // A server that is not running yet cannot be asked for its descriptors.

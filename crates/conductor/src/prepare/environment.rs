@@ -7,12 +7,13 @@ use serde::de::DeserializeOwned;
 use weighbridge_lab::host::facts;
 use weighbridge_lab::host::identity::identity;
 use weighbridge_lab::layers;
-use weighbridge_model::environment::{Environment, HostFacts, VariantBuild, WeighBuild};
-use weighbridge_model::experiment::{Experiment, Variant};
-use weighbridge_model::idle::IdleWait;
+use weighbridge_lab::service::postgres::Postgres;
+use weighbridge_model::environment::{DatabaseBuild, Environment, HostFacts, VariantBuild, WeighBuild};
+use weighbridge_model::experiment::{Database, Variant};
 use weighbridge_model::reliability::HostIdentity;
 use weighbridge_store::scrub::Secrets;
 
+use crate::prepare::Prepared;
 use crate::prepare::launch_spec::{LaunchSpec, PeerLaunchSpec};
 use crate::prepare::programs::own_sha256;
 use crate::prepare::sources::Revision;
@@ -21,12 +22,15 @@ use crate::prepare::sources::Revision;
 pub(crate) const IDLE_CORES: &str = "idle cores";
 
 /// The content of `environment.json`.
-pub(crate) fn environment(
-    experiment: &Experiment,
-    launch_specs: &[LaunchSpec],
-    folder: Option<&Path>,
-    idle: &IdleWait,
-) -> Environment {
+pub(crate) fn environment(prepared: &Prepared, folder: Option<&Path>) -> Environment {
+    let Prepared { experiment, launch_specs, postgres, idle, .. } = prepared;
+    let server = |(database, postgres): (Database, &Postgres)| {
+        let build = DatabaseBuild {
+            engine: database.engine().to_owned(),
+            version: Some(postgres.version().to_owned()),
+        };
+        database.postgres().map(|_| build)
+    };
     let variant = |(variant, launch_spec): (&Variant, &LaunchSpec)| {
         let (version, binary_sha256) = launch_spec.identity();
         VariantBuild {
@@ -34,6 +38,7 @@ pub(crate) fn environment(
             version: version.map(str::to_owned),
             binary_sha256: binary_sha256.map(str::to_owned),
             peer: launch_spec.peer().map(PeerLaunchSpec::identity),
+            database: variant.database.zip(postgres.as_ref()).and_then(server),
             revision: launch_spec.revision().map(Revision::built),
         }
     };
@@ -41,7 +46,7 @@ pub(crate) fn environment(
     Environment {
         weigh: Some(WeighBuild { version, executable_sha256: own_sha256() }),
         host: Some(facts::collect(folder)),
-        idle: Some(idle.clone()),
+        idle: Some(idle.wait().clone()),
         network: Some(layers::programs(experiment.variants.iter().map(|variant| &variant.layers))),
         variants: experiment.variants.iter().zip(launch_specs).map(variant).collect(),
         imported: None,
@@ -103,7 +108,7 @@ pub(crate) fn changed(before: &Environment, now: &Environment) -> Option<String>
 
 #[cfg(test)]
 mod tests {
-    use weighbridge_model::idle::Idle;
+    use weighbridge_model::idle::{Idle, IdleWait};
 
     use super::*;
 

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use weighbridge_lab::host::cores::CoreError;
 use weighbridge_lab::host::resource_limits::ResourceLimitError;
 use weighbridge_lab::service::catalog::CatalogError;
+use weighbridge_lab::service::postgres::PostgresError;
+use weighbridge_model::experiment::HeapSize;
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::WorkloadError;
 
@@ -13,6 +15,7 @@ use crate::prepare::remote::RemoteError;
 use crate::prepare::services::NameError;
 use crate::prepare::shapes::ShapeError;
 use crate::prepare::sources::SourceError;
+use crate::with_variant::WithVariant;
 
 /// Why an experiment cannot be run here as it is. Nothing was started yet.
 #[derive(Debug, thiserror::Error)]
@@ -56,10 +59,21 @@ pub enum PrepareError {
         "at `{from}` and at `{to}` a service would load different files, and it loads them once, for all points; write one experiment for each"
     )]
     Data { from: String, to: String },
+    #[error(
+        "variant `{variant}`: `jvm.heap = \"{heap}\"` is a multiple of the smallest heap for a passage, and the workload `{workload}` has no \
+         passages; give a size, such as `256 MiB`"
+    )]
+    HeapWithoutPassages { variant: String, heap: HeapSize, workload: &'static str },
+    #[error(
+        "variant `{variant}`: how large a heap of `{heap}` is was not searched for; give a size, such as `256 MiB`"
+    )]
+    HeapUnknown { variant: String, heap: HeapSize },
     #[error(transparent)]
     Room(#[from] ResourceLimitError),
     #[error(transparent)]
     Cores(#[from] CoreError),
+    #[error(transparent)]
+    Database(#[from] WithVariant<PostgresError>),
     #[error("{0}")]
     Hidden(String),
 }
@@ -88,6 +102,7 @@ impl PrepareError {
         match self {
             Self::Name(error) => unknown(error),
             Self::Shape(error) => error.is_mistake(),
+            Self::Data { .. } => true,
             _ => false,
         }
     }

@@ -59,12 +59,22 @@ impl IdleCores {
         &self.wait
     }
 
-    /// The warning to show before anything is measured; `None` where all is as asked.
+    /// The warning to show before anything is measured, a line on a small terminal; `None` where all is as asked. Why, and
+    /// the remedy, are in the report's finding.
+    pub fn warning(&self) -> Option<String> {
+        self.wait.refused.as_ref()?;
+        Some(format!("idle cores {}; `weigh doctor` has why and the remedy", self.cannot()))
+    }
+
+    /// The same with why, and the remedy.
     pub fn refused(&self) -> Option<String> {
         let why = self.wait.refused.as_ref()?;
         let remedy = self.wait.remedy.as_deref().unwrap_or_default();
-        let cannot = if self.wait.was == Idle::Polled { "cannot sleep" } else { "cannot be kept awake" };
-        Some(format!("idle cores {cannot}: {why}; {remedy}"))
+        Some(format!("idle cores {}: {why}; {remedy}", self.cannot()))
+    }
+
+    fn cannot(&self) -> &'static str {
+        if self.wait.was == Idle::Polled { "cannot sleep" } else { "cannot be kept awake" }
     }
 
     /// Sets the state with which a variant is measured, or the other one during an idle check.

@@ -5,7 +5,7 @@ use std::path::Path;
 use weighbridge_lab::service::{Freezing, Service};
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
 use weighbridge_model::environment::PeerBuild;
-use weighbridge_model::experiment::{Program, Target, Url, Variant, expand_environment};
+use weighbridge_model::experiment::{JVM_VARIABLE, Program, Target, Url, Variant, expand_environment};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_workload::Address;
 
@@ -210,7 +210,9 @@ impl PeerLaunchSpec {
 
 /// The variant's environment with `env:` values looked up.
 pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, LaunchSpecError> {
-    lookup(&variant.name, &variant.env)
+    let mut environment = lookup(&variant.name, &variant.env)?;
+    environment.extend(variant.jvm.iter().map(|jvm| (JVM_VARIABLE.to_owned(), jvm.options())));
+    Ok(environment)
 }
 
 /// The same for any of a variant's environments.

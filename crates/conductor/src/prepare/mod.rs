@@ -7,6 +7,7 @@ pub(crate) mod division;
 pub(crate) mod environment;
 pub(crate) mod error;
 pub(crate) mod forecast;
+pub(crate) mod heaps;
 pub(crate) mod idle;
 pub(crate) mod launch_spec;
 pub(crate) mod limits;
@@ -16,6 +17,7 @@ pub(crate) mod registry;
 pub(crate) mod remote;
 pub(crate) mod replay;
 pub(crate) mod rows;
+pub(crate) mod script;
 pub(crate) mod secrets;
 pub(crate) mod services;
 pub(crate) mod shapes;
@@ -25,6 +27,7 @@ use weighbridge_judge::Absent;
 use weighbridge_lab::layers;
 use weighbridge_lab::service::Service;
 use weighbridge_lab::service::catalog::Catalog;
+use weighbridge_lab::service::postgres::Postgres;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_model::environment::Environment;
 use weighbridge_model::event::{Event, TimedEvent};
@@ -38,6 +41,7 @@ use weighbridge_store::{RunWriter, WriteError};
 
 use crate::control::Control;
 use crate::options::Options;
+use crate::with_variant::with_variant;
 use checked::Checked;
 use cores::CorePlacement;
 use division::advised_division;
@@ -55,6 +59,8 @@ pub(crate) struct Prepared {
     pub shapes: Vec<Shape>,
     pub placement: CorePlacement,
     pub launch_specs: Vec<LaunchSpec>,
+    /// Present where a variant has a server of it.
+    pub postgres: Option<Postgres>,
     /// Hidden in everything that is stored or displayed.
     pub secrets: Secrets,
     pub batches: Batches,
@@ -69,7 +75,7 @@ pub(crate) struct Prepared {
 impl Prepared {
     pub fn facts(&self, options: &Options) -> Environment {
         let folder = options.experiment_folder.as_deref();
-        let facts = environment::environment(&self.experiment, &self.launch_specs, folder, self.idle.wait());
+        let facts = environment::environment(self, folder);
         environment::without(&self.secrets, facts)
     }
 
@@ -126,6 +132,8 @@ pub(crate) fn prepare(
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Prepared, PrepareError> {
+    heaps::check_known(&checked.experiment)?;
+    let postgres = find_postgres(&checked.experiment)?;
     let mut say = |event: Event| sink(&TimedEvent { at: Nanoseconds::ZERO, event });
     let Checked { mut experiment, shapes, placement, catalog, revisions, secrets } = checked;
     let sources = ProgramSources::prepare(&mut experiment, &revisions, options, &mut say)?;
@@ -168,6 +176,7 @@ pub(crate) fn prepare(
         shapes,
         placement,
         launch_specs,
+        postgres,
         secrets,
         batches,
         unavailable,
@@ -175,6 +184,15 @@ pub(crate) fn prepare(
         sources,
         idle,
     })
+}
+
+/// The PostgreSQL of this host, where a variant has a server of it.
+fn find_postgres(experiment: &Experiment) -> Result<Option<Postgres>, PrepareError> {
+    let has_server = |variant: &&Variant| variant.database.is_some_and(|one| one.postgres().is_some());
+    match experiment.variants.iter().find(has_server) {
+        Some(variant) => Ok(Some(Postgres::find().map_err(with_variant(&variant.name))?)),
+        None => Ok(None),
+    }
 }
 
 /// What a variant needs of this host besides its program.

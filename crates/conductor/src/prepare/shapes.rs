@@ -18,11 +18,13 @@ use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
 use weighbridge_model::trace::{Trace, TraceError};
+use weighbridge_workload::trade::TradeScript;
 use weighbridge_workload::{Replay, Rows};
 
 use crate::prepare::plan::whole_plan;
 use crate::prepare::replay::{ReplayFileError, ReplayedFile, Replays};
 use crate::prepare::rows::{self, RowsFileError};
+use crate::prepare::script::{self, ScriptFolderError};
 
 /// Longest mean time, in seconds, between moments without any session, as far as think times alone decide it.
 /// A window ends at such a moment.
@@ -48,6 +50,8 @@ pub enum ShapeError {
     Rows(#[from] RowsFileError),
     #[error(transparent)]
     Replay(#[from] ReplayFileError),
+    #[error(transparent)]
+    Script(#[from] ScriptFolderError),
     #[error(
         "the profile lasts {length}, and one passage of every variant in each of {blocks} blocks takes {needed} in all; raise the budget (now {budget}) or shorten the profile"
     )]
@@ -72,12 +76,19 @@ pub struct Shape {
     rows: Vec<Arc<Rows>>,
     /// The requests of the workload's trace.
     replay: Option<Arc<Replay>>,
+    /// The workload's script, if it is in files.
+    script: Option<Arc<TradeScript>>,
 }
 
 impl ShapeError {
-    /// Whether a trace that is there says what no trace may say.
+    /// Whether a trace or script that is there says what none may say.
     pub(crate) const fn is_mistake(&self) -> bool {
-        matches!(self, Self::Trace(_) | Self::Replay(ReplayFileError::Trace(_)))
+        matches!(
+            self,
+            Self::Trace(_)
+                | Self::Replay(ReplayFileError::Trace(_))
+                | Self::Script(ScriptFolderError::Damaged { .. })
+        )
     }
 }
 
@@ -129,7 +140,16 @@ impl Shape {
             LoadModel::Closed | LoadModel::Open { .. } => None,
         };
         let replay = replay.map(|replay| replay.requests);
-        Ok(Self { source, length, think: load.think, own_length: 1.0, sha256, rows: Vec::new(), replay })
+        Ok(Self {
+            source,
+            length,
+            think: load.think,
+            own_length: 1.0,
+            sha256,
+            rows: Vec::new(),
+            replay,
+            script: None,
+        })
     }
 
     /// Looks up the operations that a trace names in the workload, and notes the length of its sessions.
@@ -163,6 +183,10 @@ impl Shape {
 
     pub(crate) const fn replay(&self) -> Option<&Arc<Replay>> {
         self.replay.as_ref()
+    }
+
+    pub(crate) const fn script(&self) -> Option<&Arc<TradeScript>> {
+        self.script.as_ref()
     }
 
     fn arrival_rate(&self) -> Option<f64> {
@@ -255,7 +279,7 @@ fn read_trace(spec: &TraceSpec, folder: Option<&Path>) -> Result<(Trace, String)
     Ok((Trace::parse(&spec.file, &text)?, found))
 }
 
-/// Also writes the hashes of traces and data files into the experiment.
+/// Also writes the hashes of traces, data files and scripts into the experiment.
 pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Result<Vec<Shape>, ShapeError> {
     let (mut shapes, mut replays) = (Vec::new(), Replays::default());
     for point in &mut experiment.points {
@@ -271,6 +295,9 @@ pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Resu
             spec.sha256.clone_from(&shape.sha256);
         }
         shape.rows = rows::read(point.workload.data_files(), folder)?;
+        if let Some(spec) = point.workload.scripted() {
+            shape.script = script::read(spec, folder)?;
+        }
         shapes.push(shape);
     }
     Ok(shapes)

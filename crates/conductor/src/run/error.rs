@@ -7,6 +7,7 @@ use weighbridge_lab::cleanup::guardian::GuardianError;
 use weighbridge_lab::cleanup::registry::RegistryError;
 use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
 use weighbridge_lab::host::cores::CoreError;
+use weighbridge_lab::service::postgres::PostgresError;
 use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{ReadError, WriteError};
 
@@ -40,6 +41,8 @@ pub enum RunError {
     #[error(transparent)]
     CleanupTracker(#[from] CleanupTrackerError),
     #[error(transparent)]
+    Database(PostgresError),
+    #[error(transparent)]
     Write(#[from] WriteError),
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -62,6 +65,15 @@ pub enum RunError {
     NotResumable { run: String, why: String },
 }
 
+impl From<PostgresError> for RunError {
+    fn from(error: PostgresError) -> Self {
+        match error {
+            PostgresError::Interrupted => Self::Block(BlockError::Interrupted),
+            error => Self::Database(error),
+        }
+    }
+}
+
 impl From<PrepareError> for RunError {
     fn from(error: PrepareError) -> Self {
         match error {
@@ -73,7 +85,7 @@ impl From<PrepareError> for RunError {
 
 impl RunError {
     /// The error with secrets hidden.
-    pub(super) fn without(self, secrets: &Secrets) -> Self {
+    pub(crate) fn without(self, secrets: &Secrets) -> Self {
         if let Self::Interrupted { .. } | Self::InterruptedEarly = self {
             return self;
         }

@@ -3,7 +3,7 @@
 mod error;
 pub(crate) mod question;
 pub mod quote;
-mod resources;
+pub(crate) mod resources;
 mod resume;
 pub(crate) mod run_loop;
 mod verify;

@@ -1,5 +1,6 @@
 //! Resources of a run from its first block to its last: the lab with guardian and registry, the generators.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use weighbridge_judge::steer::BlockRule;
@@ -8,6 +9,8 @@ use weighbridge_lab::cleanup::registry;
 use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
 use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::removal::survivors;
+use weighbridge_lab::service::postgres::Template;
+use weighbridge_model::experiment::Variant;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_workload::service_data;
 
@@ -21,17 +24,22 @@ use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::plan::whole_plan;
 use crate::prepare::registry::own_registry;
 use crate::run::RunError;
-use crate::variant::data::{DataFolder, FOLDER};
+use crate::variant::data::DataFolders;
 use crate::variant::launcher::{Numbering, VariantLauncher};
 use crate::variant::memory_watch::MemoryWatch;
 
-pub(super) struct RunResources {
+/// The output of `initdb`, among the logs.
+const INITDB_LOG: &str = "database-initdb.log";
+
+pub(crate) struct RunResources {
     pub lab: Lab,
     clients: Clients,
     /// Folder of the output of services and hooks.
     pub logs: PathBuf,
     /// The workload's files for services.
-    data: Option<DataFolder>,
+    data: DataFolders,
+    /// What each server of PostgreSQL begins with; `None` where no variant has one.
+    database: Option<Template>,
 }
 
 impl RunResources {
@@ -59,7 +67,10 @@ impl RunResources {
         };
         std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;
         let data = data_for_services(prepared, logs)?;
-        Ok(Self { lab, clients, logs: logs.to_owned(), data })
+        let is_cancelled = || options.control.is_interrupted();
+        let template = |postgres| Template::make(&lab, postgres, &logs.join(INITDB_LOG), &is_cancelled);
+        let database = prepared.postgres.as_ref().map(template).transpose()?;
+        Ok(Self { lab, clients, logs: logs.to_owned(), data, database })
     }
 
     /// `watch` gives the memory watch of a batch of this size.
@@ -82,7 +93,8 @@ impl RunResources {
                 lab: &self.lab,
                 placement: &prepared.placement,
                 logs: &self.logs,
-                data: self.data.as_ref(),
+                data: &self.data,
+                database: self.database.as_ref(),
                 secrets: &prepared.secrets,
                 freeze: experiment.plan.freeze && experiment.plan.pairing != PairingChoice::Duet,
                 connections: experiment.most_connections(),
@@ -106,18 +118,23 @@ impl RunResources {
 
     /// Ends all; returns what is still there and who could end it, in a warning.
     pub fn close(self) -> Result<Option<String>, CleanupTrackerError> {
-        drop(self.clients);
+        drop((self.clients, self.database));
         let left = survivors(&self.lab.close()?).join(", ");
         Ok((!left.is_empty()).then(|| format!("left behind: {left}; see `weigh doctor --clean`")))
     }
 }
 
 /// One trial of a program covers all points, so it gets the workload files of the first.
-fn data_for_services(prepared: &Prepared, logs: &Path) -> Result<Option<DataFolder>, RunError> {
+fn data_for_services(prepared: &Prepared, logs: &Path) -> Result<DataFolders, RunError> {
     if prepared.launch_specs.iter().all(|spec| matches!(spec, LaunchSpec::Url { .. })) {
-        return Ok(None);
+        return Ok(DataFolders::default());
     }
-    let files = service_data(&prepared.experiment.points[0].workload);
-    let folder = logs.join(FOLDER);
-    DataFolder::write(&folder, &files).map_err(|source| RunError::Data { path: folder, source })
+    let (workload, script) = (&prepared.experiment.points[0].workload, prepared.shapes[0].script());
+    let bases: BTreeMap<Option<u32>, &Variant> =
+        prepared.experiment.variants.iter().map(|variant| (variant.base, variant)).collect();
+    let files = |(base, variant): (Option<u32>, &Variant)| {
+        (base, service_data(&workload.for_variant(variant), script))
+    };
+    let written = DataFolders::write(logs, bases.into_iter().map(files));
+    written.map_err(|(path, source)| RunError::Data { path, source })
 }

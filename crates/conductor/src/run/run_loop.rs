@@ -217,7 +217,7 @@ impl RunLoop<'_> {
         for noted in noted.collect::<Vec<_>>() {
             let _ = self.emit(Event::Warning { text: format!("of the trace: {noted}") });
         }
-        if let Some(text) = self.prepared.idle.refused() {
+        if let Some(text) = self.prepared.idle.warning() {
             let _ = self.emit(Event::Warning { text });
         }
         self.warn_over_budget();
@@ -361,9 +361,9 @@ impl RunLoop<'_> {
             return Ok(());
         }
         let text = format!(
-            "it will take about {expected}, not {budget}: a block takes {}, and {} are the fewest",
-            whole(second),
-            rule.blocks.min
+            "it will take about {expected}, not {budget}: at least {} blocks of {}",
+            rule.blocks.min,
+            whole(second)
         );
         self.emit(Event::Warning { text })
     }

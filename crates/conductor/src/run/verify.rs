@@ -1,7 +1,6 @@
 //! Starts every variant once and compares their answers; nothing is measured.
 
-use weighbridge_judge as judge;
-use weighbridge_judge::steer::{BlockRule, Budget};
+use weighbridge_judge::steer::BlockRule;
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::Nanoseconds;
@@ -37,12 +36,7 @@ fn verify_run(
     let logs = std::env::temp_dir().join(format!("weigh-verify-{}", std::process::id()));
     // Nothing is measured, so idle cores need no particular state.
     prepared.idle = IdleCores::for_load(Idle::Host, Vec::new());
-    let rule = BlockRule {
-        blocks: judge::Blocks { min: 1, max: 1 },
-        until: None,
-        contrast: prepared.experiment.plan.headline.contrast(),
-        budget: Budget::Whole(prepared.experiment.plan.budget),
-    };
+    let rule = BlockRule::once(prepared.experiment.plan.budget);
     let resources = RunResources::open("verify", &prepared, options, &logs)?;
     let outcome = loop {
         let batches = Batch::all(&prepared.experiment, &prepared.launch_specs, &prepared.batches);

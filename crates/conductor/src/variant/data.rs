@@ -1,24 +1,52 @@
-//! The folder of the workload's files for services: the contract's variable `DATA`. It is written once,
-//! before the first block, and stays beside the logs.
+//! Folders of the workload's files for services: the contract's variable `DATA`. They are written once,
+//! before the first block, and stay beside the logs.
 
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use weighbridge_model::experiment::Variant;
 use weighbridge_workload::DataFile;
 
 const VARIABLE: &str = "DATA";
 
 /// Beside the logs.
-pub(crate) const FOLDER: &str = "data";
+const FOLDER: &str = "data";
+
+/// One for each base that variants have.
+#[derive(Debug, Default)]
+pub(crate) struct DataFolders(BTreeMap<Option<u32>, DataFolder>);
+
+impl DataFolders {
+    /// Writes the files of each base beside these logs; the error names the folder.
+    pub fn write(
+        logs: &Path,
+        bases: impl IntoIterator<Item = (Option<u32>, Vec<DataFile>)>,
+    ) -> Result<Self, (PathBuf, io::Error)> {
+        let mut folders = BTreeMap::new();
+        for (base, files) in bases {
+            let name = base.map_or_else(|| FOLDER.to_owned(), |sessions| format!("{FOLDER}-{sessions}"));
+            let folder = logs.join(name);
+            let written = DataFolder::write(&folder, &files).map_err(|error| (folder, error))?;
+            folders.extend(written.map(|written| (base, written)));
+        }
+        Ok(Self(folders))
+    }
+
+    /// What a variant's service is told; of a relay, its peer.
+    pub fn variable(&self, variant: &Variant) -> Option<(String, String)> {
+        self.0.get(&variant.base).map(DataFolder::variable)
+    }
+}
 
 #[derive(Debug)]
-pub(crate) struct DataFolder(PathBuf);
+struct DataFolder(PathBuf);
 
 impl DataFolder {
     /// Writes the files, read-only; no folder where there are none. A resumed run writes them again.
-    pub fn write(folder: &Path, files: &[DataFile]) -> io::Result<Option<Self>> {
+    fn write(folder: &Path, files: &[DataFile]) -> io::Result<Option<Self>> {
         if files.is_empty() {
             return Ok(None);
         }
@@ -40,13 +68,15 @@ impl DataFolder {
         Ok(Some(Self(folder)))
     }
 
-    pub fn variable(&self) -> (String, String) {
+    fn variable(&self) -> (String, String) {
         (VARIABLE.to_owned(), self.0.display().to_string())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_model::experiment::Experiment;
+
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
@@ -74,5 +104,23 @@ mod tests {
         let folder = logs.path().join(FOLDER);
         assert!(DataFolder::write(&folder, &[]).expect("nothing to do").is_none());
         assert!(!folder.exists());
+    }
+
+    #[test]
+    fn each_base_has_a_folder_of_its_own() {
+        let logs = tempfile::tempdir().expect("a folder");
+        let bases = [(None, people("[]")), (Some(256), people("{}"))];
+        let folders = DataFolders::write(logs.path(), bases).expect("there is room");
+        let text = "[workload]\nname = 'trade'\n[matrix]\nservice = ['rust-trade']\nbase = [256, 512]\n";
+        let mut variant = Experiment::parse("x.toml", text).expect("an experiment").variants.remove(0);
+        let read = |variant: &Variant| {
+            let (_, folder) = folders.variable(variant)?;
+            Some(fs::read_to_string(Path::new(&folder).join("people.json")).expect("a file"))
+        };
+        assert_eq!(read(&variant).as_deref(), Some("{}"));
+        variant.base = None;
+        assert_eq!(read(&variant).as_deref(), Some("[]"));
+        variant.base = Some(512);
+        assert_eq!(read(&variant), None);
     }
 }

@@ -3,12 +3,16 @@
 //!
 //! This module takes the generator's part for it. It rejects inconsistent answers.
 
+use std::sync::Arc;
+
+use serde_json::Value;
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::process::talk::{Talk, TalkError};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{LoopHealth, WindowFigures};
-use weighbridge_workload::direct::{Answer, AnswerError, Ask};
+use weighbridge_workload::direct::{AnswerError, Ask, DirectResult};
+use weighbridge_workload::trade::ScriptInProcess;
 
 use crate::control::Control;
 
@@ -25,6 +29,8 @@ pub enum DirectError {
     Silent { asked: String },
     #[error("asked `{asked}`: {source}; services/README.md says what a service has to answer")]
     Answer { asked: String, source: AnswerError },
+    #[error("asked `{asked}`: `{answer}` is no answer; services/README.md says what a service has to answer")]
+    Other { asked: &'static str, answer: String },
     #[error("called off")]
     Cancelled,
 }
@@ -34,11 +40,26 @@ pub(crate) struct Direct {
     talk: Talk,
     windows: u64,
     cpu: Nanoseconds,
+    work: Work,
+}
+
+/// What it carries out at a point.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// Pongs of these sizes, with equal shares.
+    Pongs(Vec<Bytes>),
+    /// Sessions of a script, on so many threads.
+    Sessions { script: Arc<ScriptInProcess>, threads: u32 },
 }
 
 impl Direct {
     pub const fn new(talk: Talk) -> Self {
-        Self { talk, windows: 0, cpu: Nanoseconds::ZERO }
+        Self { talk, windows: 0, cpu: Nanoseconds::ZERO, work: Work::Pongs(Vec::new()) }
+    }
+
+    /// From now on it carries out `work`.
+    pub fn set_work(&mut self, work: Work) {
+        self.work = work;
     }
 
     /// CPU time of all windows so far, as the service reports it: without the time for its input and output.
@@ -46,34 +67,68 @@ impl Direct {
         self.cpu
     }
 
-    /// Carries out a window of so many requests, whose sizes are drawn from `sizes` by `seed`.
+    /// Carries out a window of so many requests, whose sizes are drawn by `seed`; of a script, the fewest sessions that have
+    /// as many.
     pub fn window(
         &mut self,
         requests: u64,
         seed: u64,
-        sizes: &[Bytes],
         control: &Control,
-    ) -> Result<(WindowFigures, Answer), DirectError> {
+    ) -> Result<(WindowFigures, DirectResult), DirectError> {
         self.windows += 1;
-        let ask = Ask { id: self.windows, requests, seed, sizes };
-        let started = monotonic_now();
-        let line = self.ask(&ask.to_string(), control)?;
-        let line = String::from_utf8_lossy(&line);
-        let answer = ask
-            .answered_by(&line)
-            .map_err(|source| DirectError::Answer { asked: ask.to_string(), source })?;
-        self.cpu += answer.cpu;
+        let (id, started) = (self.windows, monotonic_now());
+        let (asked, result) = match &self.work {
+            Work::Pongs(sizes) => {
+                let sizes = sizes.clone();
+                let ask = Ask { id, requests, seed, sizes: &sizes };
+                let line = self.ask(&ask.to_string(), control)?;
+                let answer = ask.answered_by(&String::from_utf8_lossy(&line));
+                (ask.to_string(), answer.map(|answer| answer.result()))
+            }
+            Work::Sessions { script, threads } => {
+                let (script, threads) = (Arc::clone(script), *threads);
+                let ask = script.ask(id, requests, threads);
+                let line = self.ask(&ask.to_string(), control)?;
+                (ask.to_string(), ask.answered_by(&String::from_utf8_lossy(&line)))
+            }
+        };
+        let result = result.map_err(|source| DirectError::Answer { asked, source })?;
+        self.cpu += result.cpu;
         let figures = WindowFigures {
             started,
-            ended: started + answer.elapsed,
-            offered: requests,
-            requests,
-            operations: vec![answer.figures()],
-            all: Some(answer.figures()),
-            health: LoopHealth { wall: answer.elapsed, ..LoopHealth::default() },
+            ended: started + result.elapsed,
+            offered: result.requests,
+            requests: result.requests,
+            operations: result.figures(),
+            all: result.all(),
+            counts: result.counts,
+            health: LoopHealth { wall: result.elapsed, ..LoopHealth::default() },
             ..Default::default()
         };
-        Ok((figures, answer))
+        Ok((figures, result))
+    }
+
+    /// Whether it may be asked for requests before a window: those of a script would be others than those of the window.
+    pub const fn can_lead_in(&self) -> bool {
+        matches!(self.work, Work::Pongs(_))
+    }
+
+    /// Makes the database what it was at first.
+    pub fn reset(&mut self, control: &Control) -> Result<(), DirectError> {
+        self.asked_for_json("reset", control).map(|_| ())
+    }
+
+    /// What its database holds, in numbers.
+    pub fn state(&mut self, control: &Control) -> Result<Value, DirectError> {
+        self.asked_for_json("state", control)
+    }
+
+    fn asked_for_json(&mut self, asked: &'static str, control: &Control) -> Result<Value, DirectError> {
+        let line = self.ask(asked, control)?;
+        serde_json::from_slice(&line).map_err(|_| DirectError::Other {
+            asked,
+            answer: String::from_utf8_lossy(&line).chars().take(80).collect(),
+        })
     }
 
     pub fn reply(&mut self, size: Bytes, control: &Control) -> Result<Vec<u8>, DirectError> {

@@ -71,7 +71,7 @@ impl VariantLauncher<'_> {
     }
 
     /// The prefix of a variant's file names in one block, with its number in the run.
-    fn file_stem(&self, start: VariantStart<'_>) -> String {
+    pub(super) fn file_stem(&self, start: VariantStart<'_>) -> String {
         let (block, number) = (start.block, self.number_in_run(start.id).0);
         match self.numbering {
             None => format!("{block:03}-{number}"),

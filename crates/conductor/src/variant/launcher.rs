@@ -10,9 +10,10 @@ use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::launch::{Lab, Launch, Ready};
 use weighbridge_lab::process::{Running, Wrapping};
 use weighbridge_lab::service::Service;
+use weighbridge_lab::service::postgres::Template;
 use weighbridge_lab::service::runtime;
 use weighbridge_lab::service::state::StateFolder;
-use weighbridge_model::experiment::{Program, Variant, WorkloadSpec};
+use weighbridge_model::experiment::{DATABASE_VARIABLE, Database, Program, Variant, WorkloadSpec};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{QuotaFacts, QuotaOrigin, ServiceFacts};
@@ -24,7 +25,8 @@ use crate::prepare::launch_spec::{LaunchSpec, environment, secured};
 use crate::prepare::sources::ProgramSource;
 use crate::tls::{Secured, scheme};
 use crate::variant::VariantError;
-use crate::variant::data::DataFolder;
+use crate::variant::data::DataFolders;
+use crate::variant::database::StartedDatabase;
 use crate::variant::direct::Direct;
 use crate::variant::memory_watch::MemoryWatch;
 use crate::variant::network::listen_at;
@@ -56,7 +58,9 @@ pub(crate) struct VariantLauncher<'a> {
     pub placement: &'a CorePlacement,
     pub logs: &'a Path,
     /// The workload's files for services.
-    pub data: Option<&'a DataFolder>,
+    pub data: &'a DataFolders,
+    /// What each server of PostgreSQL begins with.
+    pub database: Option<&'a Template>,
     /// Hidden in logs and messages.
     pub secrets: &'a Secrets,
     pub freeze: bool,
@@ -71,6 +75,7 @@ pub(crate) struct VariantLauncher<'a> {
 struct Launched {
     service: Running,
     peer: Option<StartedPeer>,
+    database: Option<StartedDatabase>,
     site: Site,
     /// Where the client connects.
     address: SocketAddr,
@@ -134,8 +139,12 @@ impl VariantLauncher<'_> {
             launch.environment.push(state.variable());
         }
         // Of a relay, its peer reads them.
-        let data = self.data.filter(|_| variant.peer.is_none());
-        launch.environment.extend(data.map(DataFolder::variable));
+        let data = self.data.variable(variant).filter(|_| variant.peer.is_none());
+        launch.environment.extend(data);
+        // PostgreSQL is told by its server, once it has one.
+        let embedded = variant.database.filter(|database| database.postgres().is_none());
+        let told = |database: Database| (DATABASE_VARIABLE.to_owned(), database.engine().to_owned());
+        launch.environment.extend(embedded.map(told));
         let mut site = self.site(start)?;
         listen_at(&mut launch, &site);
         let peer = match variant.peer.as_ref().zip(launch_spec.peer()) {
@@ -143,9 +152,17 @@ impl VariantLauncher<'_> {
             None => None,
         };
         launch.environment.extend(peer.iter().flat_map(|peer| peer.variables(&site)));
+        let server = variant.database.and_then(|database| database.postgres());
+        let database = match self.database.zip(server) {
+            Some((template, asked)) => Some(self.start_database(start, template, asked, &site)?),
+            None => None,
+        };
+        launch.environment.extend(database.iter().map(StartedDatabase::variable));
         launch.environment.extend(environment(variant)?);
-        let (service, address) = self.launch_at(&mut site, variant, launch, &logs)?;
-        Ok(Launched { service, peer, site, address, logs, runtime, state, secured })
+        let launched = self.launch_at(&mut site, variant, launch, &logs);
+        let heap = variant.jvm.as_ref().and_then(|jvm| jvm.heap);
+        let (service, address) = launched.map_err(|error| error.with_heap(heap))?;
+        Ok(Launched { service, peer, database, site, address, logs, runtime, state, secured })
     }
 
     fn running(
@@ -154,7 +171,8 @@ impl VariantLauncher<'_> {
         launch_spec: &LaunchSpec,
         launched: Launched,
     ) -> RunningVariant {
-        let Launched { mut service, peer, mut site, address, logs, runtime, state, secured } = launched;
+        let Launched { mut service, peer, database, mut site, address, logs, runtime, state, secured } =
+            launched;
         let (version, hash) = launch_spec.identity();
         let quota = service.quota();
         let mut logs = Vec::from(logs);
@@ -167,13 +185,19 @@ impl VariantLauncher<'_> {
             ..ServiceFacts::default()
         };
         let direct = service.take_talk().map(Direct::new);
-        let mut roles = Roles { service, peer: None, layers: site.take_programs() };
+        let mut roles = Roles { service, peer: None, database: None, layers: site.take_programs() };
         let mut peer_runtime = None;
         if let Some(peer) = peer {
             logs.extend(peer.logs);
             states.push(peer.state);
             facts.peer = Some(Box::new(peer.facts));
             (roles.peer, peer_runtime) = (Some(peer.running), Some(peer.runtime));
+        }
+        let mut database_folder = None;
+        if let Some(database) = database {
+            logs.extend(database.logs);
+            facts.database = Some(Box::new(database.facts));
+            (roles.database, database_folder) = (Some(database.running), Some(database.folder));
         }
         RunningVariant {
             variant: start.id,
@@ -199,6 +223,7 @@ impl VariantLauncher<'_> {
                 runtime,
                 peer_runtime,
                 states,
+                database: database_folder,
                 secrets: self.secrets.clone(),
             }),
         }

@@ -17,7 +17,6 @@ use weighbridge_model::record::{PeerFacts, RuntimeFacts};
 
 use crate::prepare::launch_spec::{self, PeerLaunchSpec};
 use crate::variant::VariantError;
-use crate::variant::data::DataFolder;
 use crate::variant::launcher::{VariantLauncher, VariantStart};
 use crate::variant::network::listen_at;
 use crate::variant::output::OutputCapture;
@@ -60,7 +59,7 @@ impl VariantLauncher<'_> {
         launch.cores = Some(self.cores(start).to_vec());
         launch.environment.push((runtime::VARIABLE.to_owned(), runtime.display().to_string()));
         launch.environment.push(state.variable());
-        launch.environment.extend(self.data.map(DataFolder::variable));
+        launch.environment.extend(self.data.variable(variant));
         listen_at(&mut launch, site);
         launch.environment.extend(launch_spec::lookup(&variant.name, &peer.env)?);
         let running = self.launch_in(site, variant, &launch, Allowed::default(), &logs)?;

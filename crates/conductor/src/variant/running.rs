@@ -10,6 +10,7 @@ use weighbridge_lab::host::lanes::Lane;
 use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::freeze::FreezeError;
 use weighbridge_lab::process::logs::{LINES_QUOTED, excerpt, last_lines};
+use weighbridge_lab::service::postgres::DatabaseFolder;
 use weighbridge_lab::service::runtime;
 use weighbridge_lab::service::state::StateFolder;
 use weighbridge_load::dial::Endpoint;
@@ -58,13 +59,15 @@ pub(crate) struct OwnProcesses {
     /// Its current lane in a duet.
     pub lane: Lane,
     pub limits: Limits,
-    /// Its output, stderr first; its peer's last.
+    /// Its output, stderr first; that of its peer or its database last.
     pub logs: Vec<OutputCapture>,
     /// Files of the run-time facts of the service and of its peer.
     pub runtime: PathBuf,
     pub peer_runtime: Option<PathBuf>,
     /// State of the service and its peer during the trial, removed when they have ended.
     pub states: Vec<StateFolder>,
+    /// The files of its database, removed when its server has ended.
+    pub database: Option<DatabaseFolder>,
     pub secrets: Secrets,
 }
 
@@ -135,7 +138,16 @@ impl RunningVariant {
 
     pub fn clocks(&mut self) -> Clocks {
         match &self.direct {
-            Some(direct) => Clocks::of_service(direct.cpu()),
+            Some(direct) => {
+                let clocks = Clocks::of_service(direct.cpu());
+                match &mut self.own {
+                    Some(own) => {
+                        let jvm = own.roles.service.jvm_use();
+                        clocks.with_database(own.roles.database.as_mut()).with_jvm(jvm)
+                    }
+                    None => clocks,
+                }
+            }
             None => self.own.as_mut().map(|own| own.roles.clocks()).unwrap_or_default(),
         }
     }
@@ -185,11 +197,12 @@ impl RunningVariant {
     pub fn death(&mut self) -> Option<Void> {
         let own = self.own.as_mut()?;
         let (role, exit) = own.roles.exit()?;
-        // With a peer, the last two files are the peer's.
-        let (services, peers) = own.logs.split_at(own.logs.len().min(2));
+        // With a peer or a database, the last two files are theirs.
+        let (services, others) = own.logs.split_at(own.logs.len().min(2));
         let (logs, whose): (&[OutputCapture], _) = match role {
             Role::Service => (services, ""),
-            Role::Peer => (peers, "the peer of "),
+            Role::Peer => (others, "the peer of "),
+            Role::Database => (others, "the database of "),
             Role::Layer(_) => (&[][..], "a layer of "),
         };
         let last =
@@ -214,11 +227,11 @@ impl RunningVariant {
 
 impl OwnProcesses {
     fn stop(self) {
-        let Self { roles, site, logs, runtime, peer_runtime, states, secrets, .. } = self;
+        let Self { roles, site, logs, runtime, peer_runtime, states, database, secrets, .. } = self;
         roles.stop();
         let folder = site.variant().folder.clone();
         drop(site);
-        drop(states);
+        drop((states, database));
         for log in &logs {
             // A log that cannot be rewritten is removed.
             let _ = log.keep(&secrets);

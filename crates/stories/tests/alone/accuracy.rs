@@ -32,26 +32,26 @@ use weighbridge_workload::{Address, UrlScheme, Workload};
 use crate::support::{WEIGH, measuring, note_disturbance};
 
 /// A run of one experiment in a folder of its own. In its text `WEIGH` stands for the program, `DIR` for the folder.
-struct Run {
+pub struct Run {
     folder: TempDir,
-    summary: Value,
+    pub summary: Value,
 }
 
 /// The middle of an estimate and its interval at 95 %.
 #[derive(Clone, Copy, Debug)]
-struct Estimate {
-    point: f64,
-    lower: f64,
-    upper: f64,
+pub struct Estimate {
+    pub point: f64,
+    pub lower: f64,
+    pub upper: f64,
 }
 
 impl Estimate {
-    fn of(value: &Value) -> Self {
+    pub fn of(value: &Value) -> Self {
         let figure = |key: &str| value[key].as_f64().unwrap_or_else(|| panic!("{key} of {value}"));
         Self { point: figure("point"), lower: figure("lower"), upper: figure("upper") }
     }
 
-    fn width(self) -> f64 {
+    pub fn width(self) -> f64 {
         self.upper - self.lower
     }
 
@@ -63,7 +63,7 @@ impl Estimate {
 }
 
 impl Run {
-    fn measure(experiment: &str) -> Self {
+    pub fn measure(experiment: &str) -> Self {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("experiment.toml");
         let text = experiment.replace("WEIGH", WEIGH).replace("DIR", &folder.path().display().to_string());
@@ -105,14 +105,14 @@ impl Run {
     }
 
     /// What a probe recorded of every request, over all its lives.
-    fn probe_records(&self) -> Vec<Served> {
+    pub fn probe_records(&self) -> Vec<Served> {
         let folder = self.folder.path().join("record");
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         files.flat_map(|path| from_csv(&std::fs::read_to_string(path).unwrap()).unwrap()).collect()
     }
 }
 
-fn median(mut values: Vec<u64>) -> f64 {
+pub fn median(mut values: Vec<u64>) -> f64 {
     values.sort_unstable();
     values[values.len() / 2] as f64
 }
@@ -304,19 +304,19 @@ impl Speed {
 }
 
 /// Starts probes pinned away from the client's core.
-struct TestBench {
+pub struct TestBench {
     lab: Lab,
     cores: CoreLayout,
     logs: TempDir,
 }
 
 impl TestBench {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let cores = CoreLayout::detect().unwrap();
         Self { lab: Lab::new("accuracy", None, None), cores, logs: TempDir::new().unwrap() }
     }
 
-    fn start(&self, name: &str, arguments: &[&str]) -> Running {
+    pub fn start(&self, name: &str, arguments: &[&str]) -> Running {
         let log = |stream: &str| self.logs.path().join(format!("{name}.{stream}"));
         let launch = Launch {
             name: name.to_owned(),
@@ -334,13 +334,13 @@ impl TestBench {
         self.lab.launch(&launch).unwrap()
     }
 
-    fn close(self) {
+    pub fn close(self) {
         self.lab.close().unwrap();
     }
 }
 
 /// Open Poisson load in windows of whole busy cycles on a server at `port`: every request of every window.
-fn open_windows(port: u16, rate: f64, windows: u64) -> Vec<Vec<RequestRecord>> {
+pub fn open_windows(port: u16, rate: f64, windows: u64) -> Vec<Vec<RequestRecord>> {
     let text = "[workload]\nname='pingpong'\nsize='64 B'\n[[variant]]\nservice='x'";
     let point = Experiment::parse("open", text).unwrap().points.remove(0);
     let address = Address {

@@ -10,6 +10,7 @@ mod support;
 
 mod accounts;
 mod accuracy;
+mod capacity;
 mod cliffs;
 mod idle;
 mod planted_costs;

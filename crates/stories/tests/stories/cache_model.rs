@@ -141,6 +141,7 @@ fn the_model_predicts_every_reply_of_the_service_in_rust() {
 }
 
 #[test]
+#[ignore = "minutes: `make accuracy` tells it"]
 fn the_model_predicts_every_reply_of_the_service_in_cpp() {
     let _world = World::idle();
     EvictionPolicy::ALL.into_iter().for_each(|policy| follows_the_model("cpp", policy));

@@ -33,6 +33,7 @@ fn capacity_of<'s>(summary: &'s Value, variant: &str) -> &'s Value {
 }
 
 #[test]
+#[ignore = "minutes: `make accuracy` tells it"]
 fn two_queues_keep_a_mean_up_to_about_what_theory_says_and_the_slower_one_less() {
     measuring(|| {
         let world = World::new();
@@ -76,6 +77,7 @@ fn two_queues_keep_a_mean_up_to_about_what_theory_says_and_the_slower_one_less()
 }
 
 #[test]
+#[ignore = "minutes: `make accuracy` tells it"]
 fn listed_rates_are_all_that_is_tried_and_a_high_limit_gives_at_least_the_highest() {
     measuring(|| {
         let world = World::new();
@@ -96,8 +98,15 @@ fn listed_rates_are_all_that_is_tried_and_a_high_limit_gives_at_least_the_highes
 fn a_server_that_is_faster_than_the_generator_gives_at_least_and_exit_code_3() {
     measuring(|| {
         let world = World::new();
-        // Pipelined requests are nearly all work of the generator's.
-        write_with(&world, "in_flight = 16", "objective = \"mean < 100 ms\"", &[&probe("null", "null")]);
+        // Reading JSON takes the generator several times as long as the server takes to send what it has ready.
+        let text = format!(
+            "title = \"capacity\"\n[workload]\nname = \"http\"\n[[workload.request]]\npath = \"/person\"\n\
+             check = {{ json = {{ \"/persons/0/id\" = \"1\" }} }}\n[load]\nwarmup = \"50 ms\"\n\
+             [capacity]\nobjective = \"mean < 100 ms\"\n[plan]\nblocks = {{ min = 4, max = 4 }}\n\
+             [[variant]]\n{}\n",
+            probe("null", "--workload person null")
+        );
+        world.write("experiment.toml", &text);
         let ended = world.run(&["--budget", "15 s"]).end();
         ended.assert_code(3);
         assert!(
@@ -109,10 +118,41 @@ fn a_server_that_is_faster_than_the_generator_gives_at_least_and_exit_code_3() {
 }
 
 #[test]
+fn a_server_that_collapses_while_many_wait_is_called_hysteretic() {
+    measuring(|| {
+        // Beyond 2,500 a second it stays slow once a burst has made it so, and below it recovers. Whether a step of
+        // thousands of requests meets a burst that makes six wait is chance from 3,000 to 4,500 a second.
+        let world = World::new();
+        let server = probe("a", "crowded --time 100us --above 5 --factor 4");
+        let capacity = "objective = \"mean < 1 ms\"\nfrom = \"500/s\"";
+        write_with(&world, "connections = 64", capacity, &[&server]);
+        let ended = world.run(&["--details", "--budget", "20 s"]).end();
+        assert!(ended.stdout.contains("hysteresis"), "{ended}");
+        world.assert_nothing_left();
+    });
+}
+
+/// The rates that a block measured as every block does, sorted, as its records spell them.
+fn grid(world: &World, block: u32) -> Vec<String> {
+    let steps = fs::read_to_string(world.run_folder().join(format!("trials/{block:03}/steps.csv")));
+    let steps = steps.expect("steps");
+    let mut rows = steps.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let columns = rows.next().expect("a head");
+    let column = |name| columns.iter().position(|column| *column == name).expect(name);
+    let (kind, rate) = (column("kind"), column("rate_per_s"));
+    let mut rates: Vec<_> = rows.filter(|row| row[kind] == "grid").map(|row| row[rate].to_owned()).collect();
+    rates.sort();
+    rates.dedup(); // what the generator spoiled was tried again
+    rates
+}
+
+#[test]
 fn a_search_that_is_stopped_or_killed_goes_on_with_the_rates_that_it_had_chosen() {
     measuring(|| {
         let world = World::new();
-        write(&world, "objective = \"mean < 4 ms\"", &[&probe("a", FAST)]);
+        // A queue at 1,800 a second forgets its bursts within 20 ms, so that steps of half a second place the rates
+        // surely; where a mean of 4 ms is reached it takes 150 ms, and a block may have to search anew by chance.
+        write(&world, "objective = \"p50 < 1 ms\"", &[&probe("a", FAST)]);
         let mut weigh = world.run(&["--budget", "12 s"]).start();
         weigh.until_event("step", 2);
         let ended = weigh.end_by("INT");
@@ -126,9 +166,14 @@ fn a_search_that_is_stopped_or_killed_goes_on_with_the_rates_that_it_had_chosen(
         eventually("the guardian ends everything", || world.processes("").is_empty());
         let ended = world.weigh(&["run", "--resume", &run, "--format", "json"]).end();
         ended.assert_measured();
-        assert_eq!(capacity_of(&ended.json(), "a")["highest"]["blocks"], 4, "{ended}");
-        let searches = world.events().iter().filter(|event| event["kind"] == "bracket").count();
-        assert!(searches > 0 && world.blocks() == 4);
+        assert_eq!(world.blocks(), 4, "{ended}");
+        let rates: Vec<_> = (0..4).map(|block| grid(&world, block)).collect();
+        // A block that a busy host disturbs searches anew, beside the rates that it was given, and later ones have what
+        // it found. A run that chose rates of its own when it went on would share none with the block before.
+        let has_all = |some: &[String], all: &[String]| some.iter().all(|rate| all.contains(rate));
+        let goes_on = |pair: &[Vec<String>]| has_all(&pair[0], &pair[1]) || has_all(&pair[1], &pair[0]);
+        assert!(rates[0].len() >= 4 && has_all(&rates[0], &rates[1]), "{rates:?}\n{ended}");
+        assert!(rates.windows(2).all(goes_on), "{rates:?}\n{ended}");
     });
 }
 

@@ -55,6 +55,10 @@ fn a_command_line_that_makes_no_sense_is_refused_before_anything_is_done() {
     for (arguments, words) in [
         (vec!["run", "experiment.toml", "--only", "b"], vec!["`--only b`", "`a`"]),
         (vec!["run", "experiment.toml", "--fail-if", "p50"], vec!["`p50`", "`p50 > +2 %`"]),
+        (
+            vec!["run", "experiment.toml", "--require", "hit rate > 90 %"],
+            vec!["`hit rate > 90 %`", "only the workload `cache` has"],
+        ),
         (vec!["run", "experiment.toml", "--require", "speed < 1 ms"], vec!["`speed`"]),
         (vec!["run", "experiment.toml", "-o", "absent/x.txt"], vec!["`absent/x.txt`"]),
         (vec!["run"], vec!["required arguments"]),

@@ -52,4 +52,7 @@ mod scale;
 mod shapes;
 mod signals;
 mod sizes;
+mod trade;
+mod trade_database;
+mod trade_passages;
 mod urls;

@@ -17,6 +17,7 @@ mod skips;
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use skips::say;
+pub use skips::say;
 #[allow(unused_imports)] // each story file uses its own part
 pub use skips::{must_have_layers, skipped, skipped_layers};
 
@@ -75,9 +76,17 @@ pub struct World {
 }
 
 /// A story's part in the machine, until it is dropped; none where an earlier world of the same story has it.
-struct Part(Option<Use>);
+struct Part(Option<Had>);
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+struct Had {
+    which: Use,
+    since: Instant,
+}
+
+/// Names a file to which each story adds a line: its part in the machine, the seconds that it had it, its name.
+const TIMES: &str = "STORY_TIMES";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     Alone,
     Shared,
@@ -96,7 +105,17 @@ impl Part {
         }
         parts.waiting -= waits;
         *parts.of(wanted) += 1;
-        Self(Some(wanted))
+        Self(Some(Had { which: wanted, since: Instant::now() }))
+    }
+}
+
+impl Had {
+    fn tell(&self) -> std::io::Result<()> {
+        let Some(path) = std::env::var_os(TIMES) else { return Ok(()) };
+        let thread = std::thread::current();
+        let (name, seconds) = (thread.name().unwrap_or("?"), self.since.elapsed().as_secs_f64());
+        let line = format!("{:?} {seconds:.1} {name}\n", self.which);
+        fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
     }
 }
 
@@ -118,10 +137,12 @@ impl Parts {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        let Some(had) = self.0 else { return };
+        let Some(had) = &self.0 else { return };
         HAS_MACHINE.set(false);
-        *MACHINE.parts.lock().unwrap_or_else(PoisonError::into_inner).of(had) -= 1;
+        *MACHINE.parts.lock().unwrap_or_else(PoisonError::into_inner).of(had.which) -= 1;
         MACHINE.given_back.notify_all();
+        // Times that cannot be told fail no story.
+        let _ = had.tell();
     }
 }
 
@@ -311,6 +332,11 @@ impl World {
     /// Existing network namespaces of this world's runs.
     pub fn networks(&self) -> Vec<PathBuf> {
         self.made_in(&[PathBuf::from("/run/netns")])
+    }
+
+    /// Existing folders of databases of this world's runs.
+    pub fn databases(&self) -> Vec<PathBuf> {
+        self.made_in(&[PathBuf::from("/var/tmp")])
     }
 
     /// Entries of these folders with a name that a run of this world gives.
@@ -513,7 +539,7 @@ impl Weigh<'_> {
             .output
             .each_ref()
             .map(|path| String::from_utf8_lossy(&fs::read(path).expect("its output")).into_owned());
-        note_disturbance(&stderr);
+        [&stdout, &stderr].into_iter().for_each(|said| note_disturbance(said));
         Ended { code: status.code(), stdout, stderr, took: start.elapsed(), memory_peak_kib }
     }
 }
@@ -595,8 +621,9 @@ impl std::fmt::Display for Ended {
     }
 }
 
-/// Runs a story that measures. It is repeated once if it failed and a run of it said that the hypervisor took CPU time:
-/// then some blocks are void, as they must be, and the story's expected numbers of blocks do not hold.
+/// Runs a story that measures. It is repeated once if it failed and a run of it said that the host was disturbed: the
+/// hypervisor took CPU time, so that some blocks are void, as they must be, and the story's expected numbers of blocks do
+/// not hold; or steps of a search for capacity were repeated.
 pub fn measuring<T>(story: impl Fn() -> T) -> T {
     DISTURBED.set(false);
     // A story makes its own world, so state that a panic leaves inconsistent is not used again.
@@ -605,7 +632,7 @@ pub fn measuring<T>(story: impl Fn() -> T) -> T {
         Err(failure) if !DISTURBED.get() => resume_unwind(failure),
         Err(_) => {}
     }
-    say("REPEATED", "the hypervisor took CPU time while it measured");
+    say("REPEATED", "the host was disturbed while it measured");
     wait_for_the_hypervisor();
     story()
 }
@@ -649,9 +676,9 @@ thread_local! {
     static DISTURBED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Records a run's messages about void blocks for its story.
+/// Records what a run's messages and findings say of the host for its story.
 pub fn note_disturbance(said: &str) {
-    if said.contains("the hypervisor took") {
+    if said.contains("the hypervisor took") || said.contains("steps repeated") {
         DISTURBED.set(true);
     }
 }

@@ -31,7 +31,7 @@ impl Probe {
     /// One that answers for the persons of a specification.
     fn start(law: &str, protocol: Protocol, spec: &WorkloadSpec) -> Self {
         let data = tempfile::tempdir().expect("a folder");
-        for file in service_data(spec) {
+        for file in service_data(spec, None) {
             std::fs::write(data.path().join(file.name), file.contents).expect("a file");
         }
         let canned = canned("person", Some(protocol.name()), Some(data.path().into())).expect("served");

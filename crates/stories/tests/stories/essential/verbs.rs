@@ -7,6 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use sha2::{Digest, Sha256};
+
 fn weigh(folder: &Path, arguments: &[&str]) -> Output {
     let program = crate::support::WEIGH;
     let mut command = Command::new(program);
@@ -189,4 +191,58 @@ fn a_log_that_was_damaged_on_its_way_is_one_error_with_its_line() {
         );
     }
     assert!(!folder.path().join("runs").exists());
+}
+
+#[test]
+fn a_script_is_written_once_and_its_actions_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let make = |sessions: &str, out: &str| {
+        let words =
+            ["trade", "script", "--sessions", sessions, "--seed", "7", "--stocks", "50", "--out", out];
+        weigh(folder.path(), &words)
+    };
+    let read = |out: &str, name: &str| fs::read(folder.path().join(out).join(name)).expect("a file");
+    for (sessions, out) in [("40", "short"), ("41", "long")] {
+        let made = make(sessions, out);
+        assert_eq!(made.status.code(), Some(0), "{}", text_of(&made.stderr));
+        let about: serde_json::Value = serde_json::from_slice(&read(out, "about.json")).expect("JSON");
+        let law = serde_json::json!({ "sessions": sessions.parse::<u32>().expect("a number"), "seed": 7, "stocks": 50, "skew": 0.55 });
+        assert_eq!(about["law"], law);
+        for name in ["stocks.txt", "users.txt", "workload.txt"] {
+            let digest = weighbridge_model::hex::encode(&Sha256::digest(read(out, name)));
+            assert_eq!(about["sha256"][name], digest);
+            assert!(read("short", name).len() > 500 && read(out, name).starts_with(&read("short", name)));
+        }
+        let counted = weigh(folder.path(), &["trade", "count", out, "--format", "json"]);
+        let counted: serde_json::Value = serde_json::from_slice(&counted.stdout).expect("JSON");
+        assert_eq!(counted[0]["actions"], about["actions"]);
+        for share in about["shares"].as_array().expect("a list") {
+            let action = share["action"].as_str().expect("a name");
+            assert_eq!(counted[0]["counts"][action], share["count"], "{action}");
+        }
+    }
+    let table = text_of(&weigh(folder.path(), &["trade", "count", "long", "--sessions", "40"]).stdout);
+    assert!(table.starts_with("Completed 40 trade sessions comprising "), "{table}");
+    assert_eq!(table, text_of(&weigh(folder.path(), &["trade", "count", "short/workload.txt"]).stdout));
+    fs::write(folder.path().join("bad.txt"), "000000\tpw\th\tb A\n").expect("a file");
+    for (words, wrong) in [
+        (
+            &["script", "--out", "short"][..],
+            "short/stocks.txt` is there already; remove it, or name another folder",
+        ),
+        (
+            &["script", "--size", "tiny", "--out", "x"],
+            "`tiny` is no size of a script; allowed: small (32 sessions)",
+        ),
+        (&["script", "--skew", "-1", "--out", "x"], "`skew` is -1; allowed: 0 (every stock alike) to 3"),
+        (&["count", "none.txt"], "could not read `none.txt`"),
+        (&["count", "/dev/null"], "`/dev/null` has no session; give a workload.txt"),
+        (&["count", "bad.txt"], "bad.txt:1: column 4: `A` is not a symbol, a blank and a number of shares"),
+        (&["count", "short", "--sessions", "41"], "the file has 40 sessions, and 41 are asked for"),
+    ] {
+        let refused = weigh(folder.path(), &[&["trade"], words].concat());
+        let error = text_of(&refused.stderr);
+        assert_eq!((refused.status.code(), error.lines().count()), (Some(2), 1), "{words:?}: {error}");
+        assert!(error.contains(wrong), "{words:?}: {error}");
+    }
 }

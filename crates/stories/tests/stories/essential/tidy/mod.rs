@@ -465,6 +465,15 @@ fn every_program_of_tests_is_run() {
     assert_none("scripts/test runs every program of tests by its name", left_out.collect());
 }
 
+/// What CONTRIBUTING.md shows by example: a new workload, quantity, check and framing, and how many files each takes. Where
+/// one does not apply, the message names the patch.
+#[test]
+fn the_additions_still_apply() {
+    let done = Command::new(root().join("scripts/additions")).arg("--only-apply").output().expect("python3");
+    let [out, err] = [&done.stdout, &done.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    assert!(done.status.success(), "{out}{err}");
+}
+
 #[test]
 fn shell_scripts_stop_at_the_first_error() {
     let is_shell = |text: &str| {
