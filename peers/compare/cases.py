@@ -25,6 +25,7 @@ class Workload(enum.Enum):
 
     PINGPONG = "pingpong"
     PERSON = "person"
+    TRADE = "trade"
 
 
 class Figure(enum.Enum):
@@ -87,7 +88,10 @@ class Case:
     @property
     def title(self) -> str:
         body = {65536: "64 KiB", 1048576: "1 MiB"}.get(self.body_bytes, f"{self.body_bytes} B")
-        body = f"getPerson of {body}" if self.workload is Workload.PERSON else body
+        if self.workload is Workload.PERSON:
+            body = f"getPerson of {body}"
+        elif self.workload is Workload.TRADE:
+            body = "sessions of a brokerage"
         command = f" {self.command}" if self.protocol in (Protocol.RESP, Protocol.MEMCACHED) else ""
         each = f" × {self.in_flight}" if self.in_flight > 1 else ""
         load = f", open at {self.rate:,}/s" if self.rate else ""
@@ -151,6 +155,15 @@ CASES: tuple[Case, ...] = (
         body_bytes=246,
         workload=Workload.PERSON,
         goals=_like("wrk", 1.0),
+    ),
+    Case(
+        "trade-http1-16",
+        Protocol.HTTP1,
+        "rust-trade",
+        ("locust", "jmeter"),
+        16,
+        workload=Workload.TRADE,
+        goals=_like("locust", 4.0) + _like("jmeter", 4.0),
     ),
     Case("resp-50x1", Protocol.RESP, "redis", _RESP_PEERS, 50, goals=_RESP_GOALS),
     Case("resp-set-50x1", Protocol.RESP, "redis", _RESP_PEERS, 50, command="SET", goals=_RESP_GOALS),

@@ -30,6 +30,7 @@ from .tools_grpc import Ghz
 from .tools_http import K6, Fortio, H2load, Hey, Oha, Vegeta, Wrk, Wrk2
 from .tools_kv import Memtier, Mutilate, RedisBenchmark
 from .tools_ours import Bare, Pingpong, Weigh
+from .tools_sessions import JMeter, Locust
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FINE, WRONG_TURNS, COULD_NOT = 0, 1, 2
@@ -38,7 +39,7 @@ FINE, WRONG_TURNS, COULD_NOT = 0, 1, 2
 def all_tools(weigh: str) -> dict[str, Tool]:
     """Every tool by name, `weigh` first."""
     tools = [Weigh(weigh, ROOT), Wrk(), Wrk2(), Oha(), H2load(), Hey(), Fortio(), Vegeta(), K6(), Ghz(ROOT)]
-    tools += [RedisBenchmark(), Memtier(), Mutilate(), Bare(ROOT), Pingpong(weigh, ROOT)]
+    tools += [RedisBenchmark(), Memtier(), Mutilate(), Bare(ROOT), Pingpong(weigh, ROOT), Locust(ROOT), JMeter(ROOT)]
     return {tool.name: tool for tool in tools}
 
 

@@ -12,6 +12,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Mapping, Sequence
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "weighbridge" / "peers"
@@ -22,13 +23,32 @@ class Unavailable(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
+class Jars:
+    """A Java program that Maven offers in parts of one version.
+
+    `main` is started with `options` of the virtual machine, in which `{home}` is the program's folder. There it finds
+    what the part `settings` has in `bin`, and `folders`, even if empty.
+    """
+
+    group: str
+    parts: tuple[str, ...]
+    main: str
+    options: str
+    settings: str
+    folders: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How a program is had: at most one of a Debian package, a crate or a Go module, the latter two with a version."""
+    """How a program is had: at most one of a Debian package, a crate, a Go module, a package of Python or jars of Maven, all but
+    the first with a version."""
 
     program: str
     package: str | None = None
     crate: str | None = None
     module: str | None = None
+    distribution: str | None = None
+    jars: Jars | None = None
     version: str | None = None
     by_hand: str = ""
     """What a user does where nothing of the above works."""
@@ -73,6 +93,11 @@ class Installer:
             return ("cargo", "install", "--locked", "--quiet", *root, f"{recipe.crate}@{recipe.version}")
         if recipe.module:
             return ("go", "install", f"{recipe.module}@{recipe.version}")
+        if recipe.distribution:
+            return (str(self._own(recipe) / "bin" / "pip"), "install", "-q", f"{recipe.distribution}=={recipe.version}")
+        if recipe.jars:
+            where = ("-DincludeScope=runtime", f"-DoutputDirectory={self._own(recipe) / 'lib'}")
+            return ("mvn", "-q", "-B", "-f", str(self._own(recipe) / "pom.xml"), _COPY_JARS, *where)
         return None
 
     def _carry_out(self, recipe: Recipe, way: Sequence[str]) -> None:
@@ -85,9 +110,51 @@ class Installer:
             if not self._updated:
                 self._updated = True
                 _build(("apt-get", "update", "-qq"), environment)
+        elif recipe.distribution:
+            _build((sys.executable, "-m", "venv", str(self._own(recipe))), environment)
         elif not shutil.which(way[0]):
             raise Unavailable(f"not installed, and `{way[0]}`, which would build it, is not there either")
-        _build(way, environment)
+        if recipe.jars:
+            own = self._own(recipe)
+            own.mkdir(parents=True, exist_ok=True)
+            (own / "pom.xml").write_text(pom(recipe.jars, recipe.version))
+            _build(way, environment)
+            make_home(own, recipe)
+        else:
+            _build(way, environment)
+
+
+def pom(jars: Jars, version: str | None) -> str:
+    """What Maven reads: a project of no other use than to depend on the parts."""
+    one = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+    parts = "\n".join(one.format(jars.group, part, version) for part in jars.parts)
+    return _POM.format(dependencies=parts)
+
+
+def make_home(home: pathlib.Path, recipe: Recipe) -> None:
+    """Settings and the start script beside the jars in `lib`; the script comes last, since it says that all is there."""
+    jars = recipe.jars
+    assert jars is not None
+    with zipfile.ZipFile(home / "lib" / f"{jars.settings}-{recipe.version}.jar") as settings:
+        settings.extractall(home, [name for name in settings.namelist() if name.startswith("bin/")])
+    for folder in jars.folders:
+        (home / folder).mkdir(exist_ok=True)
+    program = home / "bin" / recipe.program
+    options = jars.options.format(home=home)
+    program.write_text(f"#!/bin/sh\nexec java {options} $JVM_ARGS -cp '{home}/lib/*' {jars.main} \"$@\"\n")
+    program.chmod(0o755)
+
+
+_COPY_JARS = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+<modelVersion>4.0.0</modelVersion>
+<groupId>weighbridge</groupId><artifactId>peer</artifactId><version>0</version><packaging>pom</packaging>
+<dependencies>
+{dependencies}
+</dependencies>
+</project>
+"""
 
 
 def _build(command: Sequence[str], environment: Mapping[str, str]) -> None:

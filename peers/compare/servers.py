@@ -34,13 +34,15 @@ STOP_SECONDS = 10.0
 class Target:
     """Where a case's server answers. `path` is the HTTP path; key-value stores hold `KEY` with the case's body.
 
-    `pong_port` is where the same program answers `pingpong`, beside one that answers `person`.
+    `pong_port` is where the same program answers `pingpong`, beside one that answers `person`. `script` is the folder of a
+    brokerage's sessions.
     """
 
     scheme: str
     port: int
     path: str = "/"
     pong_port: int | None = None
+    script: pathlib.Path | None = None
 
     @property
     def url(self) -> str:
@@ -255,18 +257,22 @@ _PATHS = {
 }
 
 
+def build(service: str, setting: Setting) -> pathlib.Path:
+    """Builds a service of ours, which is quick where nothing changed; its folder."""
+    command = [setting.weigh, "services", "build", service]
+    built = subprocess.run(command, cwd=setting.services.parent, stdout=sys.stderr, check=False)
+    if built.returncode != 0:
+        raise Unavailable(f"`weigh services build {service}` ended with {built.returncode}")
+    return setting.services / service
+
+
 @contextlib.contextmanager
 def rust(case: Case, setting: Setting) -> Iterator[Server]:
-    """Our own service in Rust; built first, which is quick where nothing changed.
+    """Our own service in Rust.
 
     Beside `person` another process answers `pingpong` on the same core; who is not asked sleeps.
     """
-    folder = setting.services / "rust"
-    built = subprocess.run(
-        [setting.weigh, "services", "build", "rust"], cwd=setting.services.parent, stdout=sys.stderr, check=False
-    )
-    if built.returncode != 0:
-        raise Unavailable(f"`weigh services build rust` ended with {built.returncode}")
+    folder = build("rust", setting)
     scheme, protocol = {Protocol.GRPC: ("grpc", "grpc"), Protocol.HTTP1: ("http", "http1-json")}[case.protocol]
     with contextlib.ExitStack() as running:
 
@@ -280,6 +286,20 @@ def rust(case: Case, setting: Setting) -> Iterator[Server]:
         pong_port = started(Workload.PINGPONG) if case.workload is Workload.PERSON else None
         server = Server()
         server.target = Target(scheme, started(case.workload), _PATHS[case.workload, case.protocol], pong_port)
+        yield server
+
+
+@contextlib.contextmanager
+def rust_trade(case: Case, setting: Setting) -> Iterator[Server]:
+    """Our own brokerage in Rust, its records in its memory, and the script that its clients play."""
+    del case
+    folder, script = build("rust-trade", setting), setting.folder / "script"
+    subprocess.run([setting.weigh, "trade", "script", "--out", str(script)], check=True, capture_output=True)
+    environment = {"HOST": HOST, "PORT": "0", "PROTOCOL": "http1-json", "WORKLOAD": Workload.TRADE.value}
+    environment |= {"DATABASE": "memory", "DATA": str(script)}
+    with process([str(folder / "target/release/weigh-rust-trade")], setting, environment) as running:
+        server = Server()
+        server.target = Target("http", await_line(running, setting), "", script=script)
         yield server
 
 
@@ -346,6 +366,7 @@ STARTS = {
     "probe": probe,
     "rust-grpc": rust,
     "rust-person": rust,
+    "rust-trade": rust_trade,
     "redis": redis,
     "memcached": memcached,
 }

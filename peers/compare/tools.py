@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import re
 import subprocess
 from collections.abc import Sequence
 
@@ -82,11 +83,11 @@ class Tool:
         return case.connections * case.in_flight
 
 
-def ask(*command: str) -> str:
-    """First line of what a program says about itself, on either stream, whatever its exit code."""
+def ask(*command: str, ending: str = "") -> str:
+    """First line of what a program says about itself, on either stream, whatever its exit code; of those that end so."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20, check=False)
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
-    return next((line for line in lines if line), "?")
+    return next((line for line in lines if line and re.search(f"{ending}$", line)), "?")
 
 
 def sought(tool: str, what: str, text: str) -> ParseError:

@@ -1,4 +1,4 @@
-"""`weigh load`, `weigh run` where the workload is `person`, and the bare loop under them."""
+"""`weigh load`, `weigh run` where the workload is `person` or `trade`, and the bare loop under them."""
 
 from __future__ import annotations
 
@@ -64,6 +64,8 @@ class Weigh(Tool):
         case = job.case
         if case.workload is Workload.PERSON:
             return self.run(job, job.target.port, 'name = "person"\noperation = "getPerson"')
+        if case.workload is Workload.TRADE:
+            return self.run(job, job.target.port, f'name = "trade"\nscript = "{job.target.script}"')
         size = ["-c", str(case.connections), "-t", "1", "-d", f"{job.seconds}s", "--format", "json"]
         # Idle cores wait for all tools alike, as `peers/run --idle` says.
         size += ["--idle", "host"]
@@ -146,16 +148,21 @@ class Pingpong(Weigh):
 def _of_run(said: dict[str, Any]) -> Outcome:
     """Requests of all windows, those before the figures' own too; not those of the warm-up, whose CPU time counts."""
     (variant,) = said["variants"]
-    figures = {row["quantity"]: row["estimate"]["point"] for row in variant["figures"] if row["estimate"]}
+    rows = [row for row in variant["figures"] if row["estimate"]]
+    # Of several operations each has its own figures, beside those of all.
+    whole = [row for row in rows if row["operation"] == "all"]
+    figures = {row["quantity"]: row["estimate"]["point"] for row in whole or rows}
+    micro = {key: point / 1e3 for key, point in figures.items()}
     windows = [variant, *([variant["other_windows"]] if "other_windows" in variant else [])]
     requests, errors = (sum(each[key] for each in windows) for key in ("requests", "errors"))
     return Outcome(
         requests=requests - errors,
         errors=errors + variant["not_sent"],
         seconds=(requests - errors) / figures["throughput"],
-        mean_us=figures["response_mean"] / 1e3,
-        p50_us=figures["response_p50"] / 1e3,
-        p99_us=figures["response_p99"] / 1e3,
+        mean_us=micro["response_mean"],
+        p50_us=micro["response_p50"],
+        # Withheld where too few requests lie beyond it.
+        p99_us=micro.get("response_p99"),
         remark=None if variant["validity"] == "valid" else f"{variant['validity']}: {'; '.join(variant['reasons'])}",
     )
 

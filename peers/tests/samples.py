@@ -26,4 +26,4 @@ def case(name: str) -> Case:
 
 def job(name: str = "http1-16", folder: pathlib.Path = FOLDER, rate_hint: float | None = None) -> Job:
     scheme = {"http1-tls": "https"}.get(name, "grpc" if name.startswith("grpc") else "http")
-    return Job(case(name), Target(scheme, 8080, "/path", 8081), 3, folder, rate_hint)
+    return Job(case(name), Target(scheme, 8080, "/path", 8081, pathlib.Path("/script")), 3, folder, rate_hint)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import re
 import tempfile
 import tomllib
 import unittest
+from unittest import mock
+from xml.etree import ElementTree
 
-from compare import tools_grpc, tools_http, tools_kv, tools_ours
+from compare import tools_grpc, tools_http, tools_kv, tools_ours, tools_sessions
 from compare.cases import CASES, Protocol
 from compare.command import all_tools
+from compare.install import Installer, Unavailable
 from compare.tools_http import grpc_frame
 
 from . import samples
@@ -38,13 +43,14 @@ class Commands(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(" ".join(tool.command(samples.job(name))), f"weigh load {words}")
 
-    def test_persons_are_asked_for_by_a_run_which_checks_them(self) -> None:
+    def test_persons_and_sessions_are_asked_for_by_a_run_which_checks_them(self) -> None:
         """`pingpong` differs from it by what is asked, and of whom."""
         person = {"name": "person", "operation": "getPerson"}
         asked = {
             ("weigh", "person-grpc-1x32"): (person, 8080, "grpc", 1, 32),
             ("pingpong", "person-grpc-1x32"): ({"name": "pingpong", "size": "121 B"}, 8081, "grpc", 1, 32),
             ("weigh", "person-http1-16"): (person, 8080, "http1-json", 16, 1),
+            ("weigh", "trade-http1-16"): ({"name": "trade", "script": "/script"}, 8080, "http1-json", 16, 1),
         }
         for (tool, case), (workload, port, protocol, connections, in_flight) in asked.items():
             with self.subTest(case, tool=tool), tempfile.TemporaryDirectory() as name:
@@ -68,7 +74,7 @@ class Commands(unittest.TestCase):
                         words = " ".join(tools[peer].command(samples.job(case.name, pathlib.Path(name), rate_hint=5.0)))
                         self.assertIn("8080", words)
                         workers = case.connections * (case.in_flight if peer == "ghz" else 1)
-                        self.assertRegex(words, rf"(-c |-connections=){workers}\b")
+                        self.assertRegex(words, rf"(-c |-connections=|--users |-Jusers=){workers}\b")
                         if case.rate:
                             self.assertRegex(words, rf"(-R |-rate=){case.rate}\b")
 
@@ -92,6 +98,48 @@ class Commands(unittest.TestCase):
     def test_ghz_shares_its_workers_out_over_the_connections(self) -> None:
         words = tools_grpc.Ghz(ROOT).command(samples.job("grpc-16x1"))
         self.assertIn("--connections 16 -c 16", " ".join(words))
+
+    def test_locust_plays_the_script_that_weigh_plays(self) -> None:
+        words = " ".join(tools_sessions.Locust(ROOT).command(samples.job("trade-http1-16")))
+        self.assertIn(f"-f {ROOT}/peers/sessions/locustfile.py --script /script ", words)
+        self.assertIn("--users 16 --spawn-rate 100 --run-time 3s", words)
+
+    def test_jmeter_plays_it_too_and_writes_what_is_read(self) -> None:
+        words = " ".join(tools_sessions.JMeter(ROOT).command(samples.job("trade-http1-16", pathlib.Path("/folder"))))
+        self.assertIn(
+            f"-n -t {ROOT}/peers/sessions/sessions.jmx -j /folder/jmeter.log -f -l /folder/jmeter.csv ", words
+        )
+        self.assertIn("-Jusers=16 -Jseconds=3 -Jscript=/script -Jhost=127.0.0.1 -Jport=8080 ", words)
+        for field in ("time", "label", "successful"):
+            self.assertNotIn(f"saveservice.{field}=", words)
+
+    def test_the_plan_of_jmeter_knows_the_properties_that_it_is_given(self) -> None:
+        tool = tools_sessions.JMeter(pathlib.Path(__file__).parents[2])
+        plan = ElementTree.parse(tool.file)
+        self.assertEqual([len(plan.findall(f".//{group}ThreadGroup")) for group in ("", "Setup")], [1, 1])
+        text = tool.file.read_text(encoding="utf-8")
+        asked = set(re.findall(r"__P\((\w+)\)", text)) | set(re.findall(r"getProperty\('(\w+)'\)", text))
+        given = [word[2:].split("=")[0] for word in tool.command(samples.job("trade-http1-16")) if word[:2] == "-J"]
+        self.assertEqual(asked, {name for name in given if "." not in name})
+
+    def test_jmeter_says_its_version_below_its_banner(self) -> None:
+        tool = tools_sessions.JMeter(ROOT)
+        with tempfile.TemporaryDirectory() as name:
+            program = pathlib.Path(name) / "jmeter"
+            program.write_text(
+                "#!/bin/sh\nprintf '%s\\n' '    _    ____ ' ' | _____|_|   5.6.3' '' 'Copyright (c) 1999-2024'\n"
+            )
+            program.chmod(0o755)
+            tool.path = str(program)
+            self.assertEqual(tool.version(), "jmeter 5.6.3")
+
+    def test_jmeter_is_not_to_be_had_without_java(self) -> None:
+        with (
+            tempfile.TemporaryDirectory() as name,
+            mock.patch.dict(os.environ, {"PATH": name}),
+            self.assertRaisesRegex(Unavailable, "`java`, in which it runs, is not there"),
+        ):
+            tools_sessions.JMeter(ROOT).find(Installer(True, pathlib.Path(name)))
 
     def test_ghz_asks_for_the_person_that_weigh_asks_for(self) -> None:
         words = " ".join(tools_grpc.Ghz(ROOT).command(samples.job("person-grpc-1x32")))

@@ -11,9 +11,12 @@ import tempfile
 import threading
 import time
 import unittest
+import zipfile
+from unittest import mock
+from xml.etree import ElementTree
 
 from compare.apart import Apart, alike, groups
-from compare.install import Installer, Recipe, Unavailable, build
+from compare.install import Installer, Jars, Recipe, Unavailable, build, make_home, pom
 from compare.measure import CommandError, cpu_group, run
 
 from . import samples
@@ -148,6 +151,11 @@ def alive(process: int) -> bool:
     return state.rsplit(")", 1)[1].split()[0] not in "ZX"
 
 
+JARS = Jars(
+    "org.example", ("shout", "settings"), "org.example.Shout", "-Xmx1m -Dhome='{home}'", "settings", ("lib/more",)
+)
+
+
 class Installing(unittest.TestCase):
     def test_what_no_registry_offers_names_the_next_step(self) -> None:
         with self.assertRaisesRegex(Unavailable, "no registry offers it; build it"):
@@ -156,6 +164,45 @@ class Installing(unittest.TestCase):
     def test_nothing_is_installed_when_that_was_forbidden(self) -> None:
         with self.assertRaisesRegex(Unavailable, "--no-install was given; would run `go install example.org/x@v1`"):
             Installer(False).have(Recipe("no-such-program", module="example.org/x", version="v1"))
+
+    def test_maven_is_named_where_it_is_forbidden_or_not_there(self) -> None:
+        recipe = Recipe("no-such-program", jars=JARS, version="1.2")
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(Unavailable, "--no-install was given; would run `mvn .*copy-dependencies"):
+                Installer(False, pathlib.Path(folder)).have(recipe)
+            with (
+                mock.patch.dict(os.environ, {"PATH": folder}),
+                self.assertRaisesRegex(Unavailable, "`mvn`, which would build it, is not there either"),
+            ):
+                Installer(True, pathlib.Path(folder)).have(recipe)
+
+    def test_maven_is_asked_for_all_parts_in_the_pinned_version(self) -> None:
+        project = ElementTree.fromstring(pom(JARS, "1.2"))
+        name = "{http://maven.apache.org/POM/4.0.0}"
+        asked = [[field.text for field in one] for one in project.iter(f"{name}dependency")]
+        self.assertEqual(asked, [["org.example", "shout", "1.2"], ["org.example", "settings", "1.2"]])
+
+    def test_a_program_of_jars_starts_in_its_home_with_its_settings(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            home = pathlib.Path(folder) / "a home"
+            (home / "lib").mkdir(parents=True)
+            with zipfile.ZipFile(home / "lib" / "settings-1.2.jar", "w") as jar:
+                jar.writestr("META-INF/LICENSE", "")
+                jar.writestr("bin/shout.properties", "loud=yes")
+            make_home(home, Recipe("shout", jars=JARS, version="1.2"))
+            self.assertEqual((home / "bin" / "shout.properties").read_text(), "loud=yes")
+            self.assertEqual(sorted(path.name for path in home.iterdir()), ["bin", "lib"])
+            self.assertTrue((home / "lib" / "more").is_dir())
+            # Says what the virtual machine would be given.
+            java = pathlib.Path(folder) / "java"
+            java.write_text('#!/bin/sh\nfor word; do echo "$word"; done\n')
+            java.chmod(0o755)
+            path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+            done = run(
+                [str(home / "bin" / "shout"), "two words"], CORE, 60, environment={"PATH": path, "JVM_ARGS": "-Xint"}
+            )
+            words = ["-Xmx1m", f"-Dhome={home}", "-Xint", "-cp", f"{home}/lib/*", "org.example.Shout", "two words"]
+            self.assertEqual(done.stdout.splitlines(), words)
 
     def test_a_pinned_version_in_the_cache_goes_first(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

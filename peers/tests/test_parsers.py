@@ -7,7 +7,7 @@ import pathlib
 import re
 import unittest
 
-from compare import tools_grpc, tools_http, tools_kv, tools_ours
+from compare import tools_grpc, tools_http, tools_kv, tools_ours, tools_sessions
 from compare.servers import MEMCACHED_COUNTS, REDIS_COUNTS, parse_stub_status
 from compare.tools import Outcome, ParseError, Tool
 
@@ -142,6 +142,23 @@ class Parsers(unittest.TestCase):
     def test_mutilate(self) -> None:
         self.check(tools_kv.Mutilate(), "mutilate.txt", "memcached-16x1", Outcome(301351, 0, 3.0, None, 296.8))
 
+    def test_locust(self) -> None:
+        said = tools_sessions.Locust(ROOT).read(samples.text("locust.json"))
+        self.assertEqual((said.requests, said.errors, said.p50_us, said.p99_us), (549, 0, None, 30000.0))
+        self.assertAlmostEqual(said.seconds, 4.382422, places=6)
+        self.assertAlmostEqual(said.mean_us or 0, 6777.207, places=3)
+
+    def test_jmeter(self) -> None:
+        said = tools_sessions.JMeter(ROOT).read(samples.text("jmeter.csv"))
+        self.assertEqual((said.requests, said.errors, said.p50_us, said.p99_us), (23, 0, 13000.0, 48000.0))
+        self.assertAlmostEqual(said.seconds, 1.475, places=6)
+        self.assertAlmostEqual(said.mean_us or 0, 503 / 23 * 1e3, places=3)
+
+    def test_jmeter_counts_what_failed_as_errors(self) -> None:
+        text = samples.text("jmeter.csv").replace("sell,true", "sell,false")
+        said = tools_sessions.JMeter(ROOT).read(text)
+        self.assertEqual((said.requests, said.errors), (22, 1))
+
     def test_weigh(self) -> None:
         tool = tools_ours.Weigh("weigh", ROOT)
         self.check(tool, "weigh-closed.json", "http1-16", WEIGH_CLOSED)
@@ -167,6 +184,19 @@ class Parsers(unittest.TestCase):
         outcome = tools_ours.Weigh("weigh", ROOT).parse(samples.finished(json.dumps(said)), samples.job())
         self.assertEqual((outcome.requests, outcome.errors), (656055 - 3, 5))
 
+    def test_weigh_of_several_operations_says_what_holds_for_all(self) -> None:
+        said = json.loads(samples.text("weigh-run.json"))
+        (variant,) = said["variants"]
+        others = [dict(row, operation="other") for row in variant["figures"] if row["estimate"]]
+        for row in others:
+            row["estimate"] = dict(row["estimate"], point=1.0)
+        for row in variant["figures"]:
+            row["operation"] = "all"
+        variant["figures"] += others
+        texts = [samples.text("weigh-run.json"), json.dumps(said)]
+        read = [tools_ours.Weigh("weigh", ROOT).parse(samples.finished(text), samples.job()) for text in texts]
+        self.assertEqual(*read)
+
     def test_bare(self) -> None:
         text = '{"requests": 100, "seconds": 2.000100}\n'
         said = tools_ours.Bare(ROOT).parse(samples.finished(text), samples.job())
@@ -183,6 +213,9 @@ class Parsers(unittest.TestCase):
                     tool.parse(samples.finished(text), samples.job("open-1k"))
         with self.assertRaisesRegex(ParseError, "^memtier: no "):
             tools_kv.Memtier().read("")
+        for text in ("", "timeStamp,elapsed,label,success\n", "killed\nkilled\n"):
+            with self.subTest("jmeter", text=text), self.assertRaisesRegex(ParseError, "^jmeter: no request"):
+                tools_sessions.JMeter(ROOT).read(text)
 
 
 class Counters(unittest.TestCase):
