@@ -45,6 +45,7 @@ mod person;
 mod plateau;
 mod probes;
 mod recompute;
+mod recorded;
 mod relay;
 mod run_shapes;
 mod run_tls;

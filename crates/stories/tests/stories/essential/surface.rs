@@ -2,43 +2,30 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use crate::recorded::copy_of;
 use crate::support::{World, experiment, measuring, probe};
 
 /// A world with a finished run of two probes, the second slower, and the run's folder as text.
-fn finished_run(world: World) -> (World, String) {
+fn finished_run() -> (World, String) {
+    let world = World::new();
     world.experiment(&[&probe("a", "null"), &probe("b", "delay 50us")]);
     world.run(&[]).end().assert_measured();
     let run = world.run_folder().to_str().expect("UTF-8").to_owned();
     (world, run)
 }
 
-/// The same for stories that only read it: it is measured once, and each of them has a copy.
-fn copy_of_a_run() -> (World, String) {
-    static MEASURED: LazyLock<PathBuf> = LazyLock::new(|| {
-        let (world, _) = finished_run(World::idle());
-        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("finished_run");
-        let _ = fs::remove_dir_all(&kept);
-        copy(&world.path(""), &kept);
-        kept
-    });
-    let original = &*MEASURED;
+/// The same, recorded, for stories that only read it.
+fn recorded_run() -> (World, String) {
     let world = World::idle();
-    for name in ["runs", "experiment.toml"] {
-        copy(&original.join(name), &world.path(name));
-    }
+    fs::create_dir(world.path("runs")).expect("a folder");
+    copy_of("pair", &world.path("runs/pair"));
     let run = world.run_folder().to_str().expect("UTF-8").to_owned();
     (world, run)
-}
-
-fn copy(from: &Path, to: &Path) {
-    let status = Command::new("cp").arg("-r").args([from, to]).status().expect("`cp` is there");
-    assert!(status.success(), "{} to {}", from.display(), to.display());
 }
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -129,94 +116,88 @@ fn a_suite_prints_its_experiments_and_goes_on_after_one_that_fails() {
 
 #[test]
 fn gates_of_a_run_decide_the_exit_code() {
-    measuring(|| {
-        let (world, run) = copy_of_a_run();
-        let compare = |gates: &[&str]| {
-            let arguments = [&["compare", &run, "a", "b"], gates].concat();
-            world.weigh(&arguments).end()
-        };
-        // A run on a disturbed host may be invalid, which is worse than a failed gate.
-        let code = |code: i32| if compare(&[]).code == Some(3) { 3 } else { code };
-        compare(&["--fail-if", "p50 > +2%"]).assert_code(code(1));
-        compare(&["--fail-if", "p50 > +900000%"]).assert_code(code(0));
-        compare(&["--require", "p50 <= +2%"]).assert_code(code(1));
-        compare(&["--require", "p50 > 1 s"]).assert_code(code(1));
-        // Memory of two like programs over 4 blocks: whatever the verdict, a gate that nothing can show does not fail, and
-        // one that needs showing does not pass.
-        compare(&["--fail-if", "p99 < -99%"]).assert_code(code(0));
-        compare(&["--require", "p99 < -99%"]).assert_code(code(1));
-        let failed = compare(&["--fail-if", "p50 > +2%"]);
-        assert!(failed.says("gate failed: `p50 > +2%`") && !failed.stdout.contains("gate"), "{failed}");
-    });
+    let (world, run) = recorded_run();
+    let compare = |gates: &[&str]| {
+        let arguments = [&["compare", &run, "a", "b"], gates].concat();
+        world.weigh(&arguments).end()
+    };
+    compare(&["--fail-if", "p50 > +2%"]).assert_code(1);
+    compare(&["--fail-if", "p50 > +900000%"]).assert_code(0);
+    compare(&["--require", "p50 <= +2%"]).assert_code(1);
+    compare(&["--require", "p50 > 1 s"]).assert_code(1);
+    // Memory of two like programs over 4 blocks: whatever the verdict, a gate that nothing can show does not fail, and
+    // one that needs showing does not pass.
+    compare(&["--fail-if", "p99 < -99%"]).assert_code(0);
+    compare(&["--require", "p99 < -99%"]).assert_code(1);
+    let failed = compare(&["--fail-if", "p50 > +2%"]);
+    assert!(failed.says("gate failed: `p50 > +2%`") && !failed.stdout.contains("gate"), "{failed}");
 }
 
 #[test]
 fn a_run_is_exported_reported_listed_and_compared() {
-    measuring(|| {
-        let (world, run) = copy_of_a_run();
-        let weigh = |arguments: &[&str]| world.weigh(arguments).end();
-        let json = weigh(&["export", &run, "--format", "json"]);
-        assert_eq!(json.assert_code(0).json(), world.json("summary.json"));
-        let csv = weigh(&["export", &run, "--format", "csv"]);
-        let mut lines = csv.assert_code(0).stdout.lines();
-        let columns = lines.next().expect("a header").split(',').count();
-        assert!(columns > 5 && lines.clone().count() > 5, "{csv}");
-        let markdown = weigh(&["export", &run, "--format", "markdown"]);
-        assert!(markdown.assert_code(0).stdout.contains("| --- |"), "{markdown}");
-        weigh(&["export", "--format", "json"]).assert_code(0);
-        weigh(&["export", &run, "-o", "out.json", "--format", "json"]).assert_code(0);
-        assert!(world.path("out.json").exists());
+    let (world, run) = recorded_run();
+    let weigh = |arguments: &[&str]| world.weigh(arguments).end();
+    let json = weigh(&["export", &run, "--format", "json"]);
+    assert_eq!(json.assert_code(0).json(), world.json("summary.json"));
+    let csv = weigh(&["export", &run, "--format", "csv"]);
+    let mut lines = csv.assert_code(0).stdout.lines();
+    let columns = lines.next().expect("a header").split(',').count();
+    assert!(columns > 5 && lines.clone().count() > 5, "{csv}");
+    let markdown = weigh(&["export", &run, "--format", "markdown"]);
+    assert!(markdown.assert_code(0).stdout.contains("| --- |"), "{markdown}");
+    weigh(&["export", "--format", "json"]).assert_code(0);
+    weigh(&["export", &run, "-o", "out.json", "--format", "json"]).assert_code(0);
+    assert!(world.path("out.json").exists());
 
-        let report = weigh(&["report", &run]);
-        assert!(report.assert_code(0).says("wrote `") && report.stdout.is_empty(), "{report}");
-        let page = weigh(&["report", &run, "-o", "-"]);
-        assert!(page.assert_code(0).stdout.starts_with("<!DOCTYPE html>"), "{}", &page.stdout[..200]);
+    let report = weigh(&["report", &run]);
+    assert!(report.assert_code(0).says("wrote `") && report.stdout.is_empty(), "{report}");
+    let page = weigh(&["report", &run, "-o", "-"]);
+    assert!(page.assert_code(0).stdout.starts_with("<!DOCTYPE html>"), "{}", &page.stdout[..200]);
 
-        let list = weigh(&["plot", &run, "--list"]);
-        assert!(
-            ["forest ", "percentiles ", "time "].map(|kind| list.stdout.contains(kind)) == [true; 3],
-            "{list}"
-        );
-        let drawn = weigh(&["plot", &run]);
-        assert!(drawn.assert_code(0).says("forest.svg`") && drawn.stdout.is_empty(), "{drawn}");
-        let one = weigh(&["plot", "percentiles", "--variant", "a", "--theme", "dark", "-o", "-"]);
-        assert!(one.assert_code(0).stdout.starts_with("<svg"), "{}", one.stderr);
-        weigh(&["plot", &run, "time", "-o", "time.png", "--scale", "1"]).assert_code(0);
-        let picture = fs::read(world.path("time.png")).expect("a file");
-        assert!(picture.starts_with(b"\x89PNG"), "its name says the format");
-        weigh(&["plot", &run, "pie"]).assert_error(&["`pie`", "heatmap"]);
-        weigh(&["plot", &run, "waterfall"]).assert_error(&["`waterfall`", "weigh plot --list"]);
-        weigh(&["plot", &run, "--variant", "z"]).assert_error(&["`z`", "a, b"]);
-        weigh(&["plot", &run, "-o", "-"]).assert_error(&["stdout", "name one kind"]);
-        weigh(&["plot", &run, "latency"]).assert_error(&["no curves over message size", "6 good requests"]);
-        weigh(&["plot", &run, "time", "-o", "x.jpg"]).assert_error(&["`x.jpg`", ".svg, .png, .pdf"]);
-        assert!(!world.path("x.jpg").exists());
-        weigh(&["plot", &run, "time", "--height", "200"]).assert_error(&["a height of", "pixels at least"]);
-        weigh(&["plot", &run, "latency", "--y-max", "1 MB"]).assert_error(&["`--y-max`", "takes a time"]);
-        weigh(&["plot", &run, "--x-min", "2 kB", "--x-max", "1 kB"]).assert_error(&["`--x-min`", "below"]);
+    let list = weigh(&["plot", &run, "--list"]);
+    assert!(
+        ["forest ", "percentiles ", "time "].map(|kind| list.stdout.contains(kind)) == [true; 3],
+        "{list}"
+    );
+    let drawn = weigh(&["plot", &run]);
+    assert!(drawn.assert_code(0).says("forest.svg`") && drawn.stdout.is_empty(), "{drawn}");
+    let one = weigh(&["plot", "percentiles", "--variant", "a", "--theme", "dark", "-o", "-"]);
+    assert!(one.assert_code(0).stdout.starts_with("<svg"), "{}", one.stderr);
+    weigh(&["plot", &run, "time", "-o", "time.png", "--scale", "1"]).assert_code(0);
+    let picture = fs::read(world.path("time.png")).expect("a file");
+    assert!(picture.starts_with(b"\x89PNG"), "its name says the format");
+    weigh(&["plot", &run, "pie"]).assert_error(&["`pie`", "heatmap"]);
+    weigh(&["plot", &run, "waterfall"]).assert_error(&["`waterfall`", "weigh plot --list"]);
+    weigh(&["plot", &run, "--variant", "z"]).assert_error(&["`z`", "a, b"]);
+    weigh(&["plot", &run, "-o", "-"]).assert_error(&["stdout", "name one kind"]);
+    weigh(&["plot", &run, "latency"]).assert_error(&["no curves over message size", "6 good requests"]);
+    weigh(&["plot", &run, "time", "-o", "x.jpg"]).assert_error(&["`x.jpg`", ".svg, .png, .pdf"]);
+    assert!(!world.path("x.jpg").exists());
+    weigh(&["plot", &run, "time", "--height", "200"]).assert_error(&["a height of", "pixels at least"]);
+    weigh(&["plot", &run, "latency", "--y-max", "1 MB"]).assert_error(&["`--y-max`", "takes a time"]);
+    weigh(&["plot", &run, "--x-min", "2 kB", "--x-max", "1 kB"]).assert_error(&["`--x-min`", "below"]);
 
-        let history = weigh(&["history"]);
-        assert!(history.assert_code(0).stdout.contains(" story"), "{history}");
-        assert!(history.stdout.contains("\n  b against a"), "{history}");
-        let listed = weigh(&["history", "runs", "--format", "json"]).json();
-        assert_eq!((&listed[0]["title"], &listed[0]["ended"]), (&"story".into(), &true.into()));
-        let none = weigh(&["history", "nowhere"]);
-        assert!(none.assert_code(0).says("no run in `nowhere`"), "{none}");
+    let history = weigh(&["history"]);
+    assert!(history.assert_code(0).stdout.contains(" story"), "{history}");
+    assert!(history.stdout.contains("\n  b against a"), "{history}");
+    let listed = weigh(&["history", "runs", "--format", "json"]).json();
+    assert_eq!((&listed[0]["title"], &listed[0]["ended"]), (&"story".into(), &true.into()));
+    let none = weigh(&["history", "nowhere"]);
+    assert!(none.assert_code(0).says("no run in `nowhere`"), "{none}");
 
-        let swapped = weigh(&["compare", &run, "b", "a", "--format", "json"]);
-        swapped.assert_measured();
-        let cost = &swapped.json()["costs"][0];
-        assert_eq!(cost["variant"], "a");
-        assert!(cost["ratio"]["point"].as_f64() < Some(1.0), "{cost}");
-        weigh(&["compare", &run, "a", "z"]).assert_error(&["no variant `z`", "`a`, `b`"]);
-        weigh(&["compare", "a", "b"]).assert_error(&["`a`", "weigh compare RUN BASELINE VARIANT"]);
-    });
+    let swapped = weigh(&["compare", &run, "b", "a", "--format", "json"]);
+    swapped.assert_measured();
+    let cost = &swapped.json()["costs"][0];
+    assert_eq!(cost["variant"], "a");
+    assert!(cost["ratio"]["point"].as_f64() < Some(1.0), "{cost}");
+    weigh(&["compare", &run, "a", "z"]).assert_error(&["no variant `z`", "`a`, `b`"]);
+    weigh(&["compare", "a", "b"]).assert_error(&["`a`", "weigh compare RUN BASELINE VARIANT"]);
 }
 
 #[test]
 fn two_runs_are_not_compared_as_if_they_were_measured_together() {
     measuring(|| {
-        let (world, first) = finished_run(World::new());
+        let (world, first) = finished_run();
         // The second run's load is another, so that nothing carries over from the one to the other.
         let load = "[load]\nwarmup = \"20 ms\"\nconnections = 2\n";
         world.experiment_with(load, &[&probe("a", "null"), &probe("b", "delay 50us")]);
@@ -236,7 +217,7 @@ fn two_runs_are_not_compared_as_if_they_were_measured_together() {
 #[test]
 fn two_runs_are_compared_through_the_baseline_that_both_hold() {
     measuring(|| {
-        let (world, first) = finished_run(World::new());
+        let (world, first) = finished_run();
         world.experiment(&[&probe("a", "null"), &probe("c", "delay 150us")]);
         world.run(&[]).end().assert_measured();
         let second = world.run_folders().into_iter().find(|run| !run.ends_with(&first)).expect("another run");
@@ -301,61 +282,57 @@ fn verify_compares_answers_and_leaves_nothing() {
 
 #[test]
 fn colour_is_used_where_asked_for_and_no_color_is_obeyed() {
-    measuring(|| {
-        let (world, run) = copy_of_a_run();
-        let export = |color: &str| world.weigh(&["export", &run, "--color", color]);
-        assert!(!export("auto").end().stdout.contains('\x1b'), "a file is no terminal");
-        assert!(export("always").end().stdout.contains("\x1b["));
-        assert!(!export("never").end().stdout.contains('\x1b'));
-        // `script` gives it a terminal.
-        let terminal = |set: bool| {
-            let mut start = world.weigh(&["export", &run]);
-            if set {
-                start = start.env("NO_COLOR", "1");
-            }
-            let mut weigh = start.command();
-            let words: Vec<_> = std::iter::once(crate::support::WEIGH)
-                .chain(weigh.get_args().filter_map(|word| word.to_str()))
-                .map(str::to_owned)
-                .collect();
-            let mut script = Command::new("script");
-            script.args(["-qec", &words.join(" "), "/dev/null"]).envs(
-                weigh.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))),
-            );
-            script.current_dir(world.path("")).env("TERM", "xterm").stdin(Stdio::null());
-            if !set {
-                script.env_remove("NO_COLOR");
-            }
-            weigh.env_clear();
-            script.output().ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
-        };
-        let Some(coloured) = terminal(false) else {
-            crate::support::skipped("there is no `script` to give the program a terminal");
-            return;
-        };
-        assert!(coloured.contains("\x1b[") && coloured.contains("against"), "{coloured}");
-        let plain = terminal(true).expect("it ran before");
-        assert!(!plain.contains("\x1b[") && plain.contains("against"), "{plain}");
-    });
+    let (world, run) = recorded_run();
+    let export = |color: &str| world.weigh(&["export", &run, "--color", color]);
+    assert!(!export("auto").end().stdout.contains('\x1b'), "a file is no terminal");
+    assert!(export("always").end().stdout.contains("\x1b["));
+    assert!(!export("never").end().stdout.contains('\x1b'));
+    // `script` gives it a terminal.
+    let terminal = |set: bool| {
+        let mut start = world.weigh(&["export", &run]);
+        if set {
+            start = start.env("NO_COLOR", "1");
+        }
+        let mut weigh = start.command();
+        let words: Vec<_> = std::iter::once(crate::support::WEIGH)
+            .chain(weigh.get_args().filter_map(|word| word.to_str()))
+            .map(str::to_owned)
+            .collect();
+        let mut script = Command::new("script");
+        script
+            .args(["-qec", &words.join(" "), "/dev/null"])
+            .envs(weigh.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))));
+        script.current_dir(world.path("")).env("TERM", "xterm").stdin(Stdio::null());
+        if !set {
+            script.env_remove("NO_COLOR");
+        }
+        weigh.env_clear();
+        script.output().ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let Some(coloured) = terminal(false) else {
+        crate::support::skipped("there is no `script` to give the program a terminal");
+        return;
+    };
+    assert!(coloured.contains("\x1b[") && coloured.contains("against"), "{coloured}");
+    let plain = terminal(true).expect("it ran before");
+    assert!(!plain.contains("\x1b[") && plain.contains("against"), "{plain}");
 }
 
 #[test]
 fn a_reader_that_goes_after_one_line_is_no_error_and_gates_are_judged_all_the_same() {
-    measuring(|| {
-        let (world, run) = copy_of_a_run();
-        let mut weigh = world.weigh(&["export", &run, "--format", "json"]).command();
-        let mut child = weigh.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        let output = child.wait_with_output().expect("it ends");
-        assert_eq!((line.as_str(), output.status.code()), ("{\n", Some(0)));
-        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-        let (reader, writer) = std::io::pipe().expect("a pipe");
-        drop(reader);
-        let mut weigh = world.weigh(&["compare", &run, "a", "b", "--fail-if", "p50 > +2%"]).command();
-        let output = weigh.stdout(writer).output().expect("it ends");
-        assert!(matches!(output.status.code(), Some(1 | 3)), "a failed gate is not lost with its reader");
-    });
+    let (world, run) = recorded_run();
+    let mut weigh = world.weigh(&["export", &run, "--format", "json"]).command();
+    let mut child = weigh.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((line.as_str(), output.status.code()), ("{\n", Some(0)));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut weigh = world.weigh(&["compare", &run, "a", "b", "--fail-if", "p50 > +2%"]).command();
+    let output = weigh.stdout(writer).output().expect("it ends");
+    assert!(matches!(output.status.code(), Some(1 | 3)), "a failed gate is not lost with its reader");
 }
 
 #[test]
@@ -421,7 +398,7 @@ fn nothing_is_printed_of_a_run_that_was_changed_unless_asked_for_unverified() {
         ("trials/000/trial.json", |file| fs::remove_file(file).expect("a file")),
     ];
     for (name, damage) in damages {
-        let (world, run) = copy_of_a_run();
+        let (world, run) = recorded_run();
         damage(&Path::new(&run).join(name));
         for verb in [
             &["report"][..],
