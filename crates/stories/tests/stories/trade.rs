@@ -445,3 +445,78 @@ fn five_attempts_in_a_row_void_the_block_and_a_run_of_such_blocks_ends() {
     ]);
     world.assert_nothing_left();
 }
+
+/// A service over SOAP that was started by hand, ended with the story.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts it and returns its URL.
+fn served_over_soap(name: &str, command: &[&str], script: &Path, state: &Path) -> (Served, String) {
+    fs::create_dir(state).expect("a new folder");
+    let mut start = Command::new(command[0]);
+    start.args(&command[1..]).current_dir(service::folder().join(name)).stdout(Stdio::piped());
+    start.env("DATA", script).env("STATE", state).env("DATABASE", "memory").env("PORT", "0");
+    let mut child = start.env("WORKLOAD", "trade").env("PROTOCOL", "soap").spawn().expect("it was built");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let ready = lines.next().expect("a line").expect("text");
+    let port = ready.strip_prefix("ready ").unwrap_or_else(|| panic!("{name}: {ready}")).to_owned();
+    (Served(child), format!("http://127.0.0.1:{port}/trade"))
+}
+
+#[test]
+fn a_strangers_client_makes_all_nine_calls_by_the_wsdl_of_each_service() {
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/tools/zeep/bin/python");
+    if !python.exists() {
+        say("SKIPPED", "zeep is not there; `scripts/setup --tests` installs it");
+        return;
+    }
+    let world = World::idle();
+    let script = world.path("script");
+    world.weigh(&["trade", "script", "--size", "small", "--out", "script"]).end().assert_code(0);
+    let stock = read(&script).stocks[0].clone();
+    for (name, command) in [
+        ("rust-trade", &["target/release/weigh-rust-trade"][..]),
+        ("java-trade", &["java", "-jar", "target/weigh-java-trade.jar"]),
+    ] {
+        service::build(name);
+        let state = world.path(&format!("state-{name}"));
+        let (_served, url) = served_over_soap(name, command, &script, &state);
+        let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stories/trade_zeep.py");
+        let output = Command::new(&python).arg(client).args([&url, &stock.symbol]).output().expect("Python");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {errors}");
+        let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_said(name, &said, &stock.symbol);
+    }
+}
+
+/// Each call, with what the ones before have left.
+fn assert_said(name: &str, said: &Value, symbol: &str) {
+    const FEE: i64 = 2_495;
+    let user = "zoë & <co>";
+    let number = |call: &str, field: &str| said[call][field].as_i64().expect("a number");
+    let price = number("getQuote", "price");
+    assert_eq!(said["getQuote"]["symbol"], symbol, "{name}: {said}");
+    assert_eq!((&said["register"]["user"], number("register", "balance")), (&user.into(), 100_000_000));
+    for (call, kind) in [("buy", "buy"), ("sell", "sell")] {
+        let order =
+            (&said[call]["kind"], &said[call]["symbol"], number(call, "quantity"), number(call, "fee"));
+        assert_eq!(order, (&kind.into(), &symbol.into(), 10, FEE), "{name}: {said}");
+        assert_eq!(number(call, "price"), price, "{name}: {said}");
+    }
+    let held = said["listHoldings"].as_array().expect("a list");
+    assert_eq!((held.len(), &held[0]["id"]), (1, &said["buy"]["holding"]), "{name}: {said}");
+    assert_eq!(said["update"]["email"], "new@example.org");
+    assert_eq!(said["update"]["full_name"], "Zoë 'Z' <Zeep>");
+    // Bought and sold at one price, with a fee each time; logged in by registering, out, and in again.
+    assert_eq!(number("getAccount", "balance"), 100_000_000 - 2 * FEE, "{name}: {said}");
+    assert_eq!((number("getAccount", "logins"), number("getAccount", "logouts")), (2, 1), "{name}: {said}");
+    assert_eq!(number("login", "id"), number("logout", "id"));
+    assert_eq!(said["fault"], serde_json::json!(["denied"]), "{name}: {said}");
+}
