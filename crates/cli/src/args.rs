@@ -393,8 +393,8 @@ pub struct Export {
     /// Format: text, json, detail, csv, parquet, markdown, html, hdr-log, jmh, jmh-text, openmetrics, junit, ppbench-csv.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::ExportFormat,
-    /// Which table, of csv and parquet: costs, figures, blocks, windows, samples, waterfall, sums, interactions, slopes
-    /// [default: costs].
+    /// Which table, of csv and parquet: costs, figures, blocks, windows, samples, waterfall, sums, interactions, slopes,
+    /// tables [default: costs].
     #[arg(long, value_name = "TABLE")]
     pub table: Option<weighbridge_report::TableName>,
     /// Of jmh and jmh-text: what a class is; `variant` makes each variant one, as harnesses of several stacks have it

@@ -17,7 +17,6 @@ use weighbridge_model::summary::{
 };
 
 use crate::analysis::capacity;
-use crate::analysis::collectors::collector_costs;
 use crate::analysis::factorial::Factorials;
 use crate::analysis::goodput;
 use crate::analysis::latency_parts;
@@ -25,8 +24,8 @@ use crate::analysis::layers::{Layers, PointContext, PointSamples};
 use crate::analysis::legs::stamps;
 use crate::analysis::machine;
 use crate::analysis::roles::roles_where_several;
-use crate::analysis::scaling::scaling;
 use crate::analysis::sizes::{self, SizeAnalysis};
+use crate::analysis::tables;
 use crate::analysis::variance_components::{self, variance_components};
 use crate::checks::core_latency::{cores_moved, explained_by_places};
 use crate::checks::tail::{NamedSamples, thin_tail_remark};
@@ -126,6 +125,7 @@ pub(crate) fn summary_of_records(
         pairings: pairings(question, records),
         costs,
         relays: latency_parts::relays(question, records, &variants),
+        tables: tables(question, records),
         variants,
         findings,
         cpu_roles: machine::roles(question, records),
@@ -134,8 +134,6 @@ pub(crate) fn summary_of_records(
         tags,
         carried: goodput::goodput(question, records),
         roles: roles_where_several(question, records),
-        collectors: collector_costs(question, records),
-        scaling: scaling(question, records),
         layering,
         factorials: factorials.end(),
         capacities,

@@ -36,5 +36,6 @@ pub mod reliability;
 pub mod secret;
 pub mod sizes;
 pub mod summary;
+pub mod table;
 pub mod tags;
 pub mod trace;

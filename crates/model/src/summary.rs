@@ -21,6 +21,7 @@ use crate::quantity::{Nanoseconds, Ratio};
 use crate::record::{ErrorCounts, Traffic};
 use crate::reliability::CalibrationQuote;
 use crate::sizes::OverSize;
+use crate::table::ResultTable;
 use crate::tags::Tags;
 
 pub use crate::detail::{Detail, RoleUse};
@@ -376,12 +377,9 @@ pub struct Summary {
     /// CPU per request and memory by role, for variants with several roles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<RoleUse>,
-    /// Pauses of Java virtual machines, and what their collectors cost at least; left out where no variant runs on one.
+    /// What else it tells, point by point, as tables: pauses and overheads of garbage collectors, scaling, actions, attempts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub collectors: Vec<CollectorCost>,
-    /// How throughput grows with connections; left out unless they are a factor, in closed load.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub scaling: Vec<Scaling>,
+    pub tables: Vec<ResultTable>,
     /// What layers cost, singly and together; left out if no variant extends another one.
     #[serde(default, skip_serializing_if = "Layering::is_empty")]
     pub layering: Layering,
@@ -399,34 +397,4 @@ pub struct Summary {
     /// This host's calibration; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<CalibrationQuote>,
-}
-
-/// What the Java virtual machine of a variant takes to collect garbage.
-///
-/// Overheads are beyond the least that a variant with the same program takes without collecting, relative to that: 0.2 is
-/// 20 % more. They are `null` unless several variants differ in their virtual machine alone.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CollectorCost {
-    pub variant: String,
-    pub point: PointLabel,
-    /// How often it stops all threads of its program; `null` where it does not tell.
-    pub pauses_per_s: Option<Estimate>,
-    /// The share of time in which they stand still.
-    pub paused: Option<Estimate>,
-    /// Of the CPU time of a request.
-    pub cpu_overhead: Option<Estimate>,
-    /// Of the time of a request, of which pauses are part; `null` in open load, too.
-    pub time_overhead: Option<Estimate>,
-}
-
-/// What a variant makes of its connections at one point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Scaling {
-    pub variant: String,
-    pub point: PointLabel,
-    /// Throughput for each connection over that at the point with the fewest: 1 where it grows in proportion; `null` at
-    /// that point.
-    pub parallel_efficiency: Option<Estimate>,
-    /// Share of its connections' time in which one waits for a reply; `null` where no single reply is seen.
-    pub utilisation: Option<Estimate>,
 }

@@ -2,6 +2,7 @@
 //! Parquet write the same tables. Names end in the unit, as in the record; a figure comes with both bounds of
 //! its interval.
 
+mod cells;
 mod layers;
 
 use std::borrow::Cow;
@@ -39,11 +40,13 @@ pub enum TableName {
     Interactions,
     /// What a layer adds per operation and per byte: one quantity of one stage per row.
     Slopes,
+    /// The summary's tables: one cell per row.
+    Tables,
 }
 
 impl TableName {
     /// In the order of help texts.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Costs,
         Self::Figures,
         Self::Blocks,
@@ -53,6 +56,7 @@ impl TableName {
         Self::Sums,
         Self::Interactions,
         Self::Slopes,
+        Self::Tables,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -66,6 +70,7 @@ impl TableName {
             Self::Sums => "sums",
             Self::Interactions => "interactions",
             Self::Slopes => "slopes",
+            Self::Tables => "tables",
         }
     }
 
@@ -150,6 +155,7 @@ pub(crate) fn write<S: TableSink>(
             sink.write(&layers::interaction_columns(), &layers::interaction_rows(summary))
         }
         TableName::Slopes => sink.write(&layers::slope_columns(), &layers::slope_rows(summary)),
+        TableName::Tables => sink.write(&cells::cell_columns(), &cells::cell_rows(summary)),
     }
 }
 

@@ -232,7 +232,7 @@ mod tests {
         let error = "rows".parse::<TableName>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "`rows` is not a table; allowed: costs, figures, blocks, windows, samples, waterfall, sums, interactions, slopes"
+            "`rows` is not a table; allowed: costs, figures, blocks, windows, samples, waterfall, sums, interactions, slopes, tables"
         );
     }
 }

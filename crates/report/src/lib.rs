@@ -33,6 +33,7 @@ mod plain;
 pub mod plot;
 pub mod rejudged;
 pub mod reliability;
+mod result_tables;
 mod schema;
 mod style;
 pub mod table;

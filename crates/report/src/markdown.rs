@@ -10,11 +10,14 @@ use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::{Chain, SumCheck};
 use weighbridge_model::parts::RelayParts;
 use weighbridge_model::summary::{Cost, Severity, Summary};
+use weighbridge_model::table::ResultTable;
 
+use crate::result_tables::{ColumnChoice, TableHead};
+use crate::table::Align;
 use crate::text::clean;
 use crate::view::{self, Pair};
 use crate::words::Shown;
-use crate::{capacity, factorial, goodput, layering, parts, words};
+use crate::{capacity, factorial, goodput, layering, parts, result_tables, words};
 
 /// One run: alarms, the headline in words, a table per variant and point, findings.
 pub fn verdicts(summary: &Summary, gates: &[GateResult]) -> String {
@@ -48,10 +51,9 @@ pub fn verdicts(summary: &Summary, gates: &[GateResult]) -> String {
         let bodies = goodput::goodput(summary, point.label, 0);
         text.push_str(&used("carried", &goodput::GOODPUT, &bodies));
         text.push_str(&used("by role", &goodput::ROLES, &goodput::roles(summary, point.label)));
-        text.push_str(&used("variant", &goodput::PAUSES, &goodput::pauses(summary, point.label)));
-        let collectors = goodput::collectors(summary, point.label);
-        text.push_str(&used("variant", &goodput::COLLECTORS, &collectors));
-        text.push_str(&used("variant", &goodput::SCALING, &goodput::scaling(summary, point.label)));
+        for table in result_tables::at(summary, point.label) {
+            text.push_str(&result_table(table));
+        }
         for chain in layering::at(summary, point.label) {
             text.push_str(&waterfall(chain, &layering::quantities(summary)));
         }
@@ -130,6 +132,23 @@ fn used(name: &str, heads: &[&str], rows: &[goodput::UsageRow]) -> String {
         text.push_str(&format!("| {} | {} |\n", escape(&name), cells.join(" | ")));
     }
     text
+}
+
+fn result_table(table: &ResultTable) -> String {
+    let point = words::point(&table.point);
+    let point = if point.is_empty() { point } else { format!(", {}", escape(&point)) };
+    let heads = result_tables::heads(table, ColumnChoice::All);
+    let rule = |head: &TableHead| if head.align() == Align::Left { " --- |" } else { " ---: |" };
+    let rules: String = heads.iter().map(rule).collect();
+    let line = |cells: Vec<String>| {
+        let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let named = line(heads.into_iter().map(|head| head.text).collect());
+    let rows = table.rows.iter().map(|row| line(result_tables::cells(table, row, ColumnChoice::All)));
+    let rows: String = rows.collect();
+    let (title, reading) = (escape(&table.title), escape(&table.reading));
+    format!("\n**{title}{point}**\n\n{named}|{rules}\n{rows}\n{reading}\n{}", notes(&table.notes))
 }
 
 fn waterfall(chain: &Chain, quantities: &[Quantity]) -> String {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use weighbridge_model::summary::Summary;
+use weighbridge_model::table::TableCell;
 
 use crate::text::{clean, columns, shorten};
 use crate::view::distinct;
@@ -44,8 +45,11 @@ pub(crate) fn shortened(summary: &Summary, most: usize) -> Summary {
     layering.sums.iter_mut().for_each(|check| replace(&mut check.base, &variants));
     summary.carried.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
     summary.roles.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
-    summary.collectors.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
-    summary.scaling.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
+    for cell in summary.tables.iter_mut().flat_map(|table| &mut table.rows).flatten() {
+        if let TableCell::Variant { variant } = cell {
+            replace(variant, &variants);
+        }
+    }
     for finding in &mut summary.findings {
         for (name, short) in &variants {
             finding.subject = finding.subject.replace(name, short);

@@ -14,7 +14,8 @@ use crate::table::{Align, Cell, Table};
 use crate::text::{clean, columns, counted, grouped, hanging, hanging_whole};
 use crate::view::{self, Pair, Point};
 use crate::{
-    TextOptions, capacity, factorial, goodput, layering, legs, names, parts, plain, reliability, words,
+    TextOptions, capacity, factorial, goodput, layering, legs, names, parts, plain, reliability,
+    result_tables, words,
 };
 
 /// Columns for the words beside two names: ` against `, ` (baseline)`.
@@ -187,7 +188,8 @@ impl Page<'_> {
                     groups(own).iter().for_each(|group| self.group(&mut table, group));
                 }
             }
-            let used = goodput::point_lines(self.summary, point.label, self.style, self.columns);
+            let mut used = goodput::point_lines(self.summary, point.label, self.style, self.columns);
+            used.extend(result_tables::point_lines(self.summary, point.label, self.style, self.columns));
             let all = self.where_time_went(point).into_iter().chain(used).chain(self.layers(point));
             all.for_each(|line| table.line(line));
         }

@@ -5,14 +5,16 @@
 //! least without pauses: the *lower bound overhead* of Cai et al. 2022, *Distilling the Real Cost of Production Garbage Collectors*, ISPASS.
 //! Even that least holds what a collector makes the program do (barriers, allocation), so the true overhead is higher.
 
+use weighbridge_model::estimate::{Estimate, Unit};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::record::JvmPauses;
-use weighbridge_model::summary::CollectorCost;
+use weighbridge_model::table::{ResultTable, TableCell, TableColumn, TableDrawing};
 
+use super::TabledPoint;
 use super::roles::cpu;
 use crate::estimate::estimate_if_all;
-use crate::question::{Load, Point, Question, Scope, Stack};
-use crate::records::{Cell, Records, WindowSelection};
+use crate::question::{Load, Question, Scope, Stack};
+use crate::records::Cell;
 
 /// The role of the threads that collect.
 const COLLECTOR: &str = "collector";
@@ -33,46 +35,96 @@ struct MachineBlocks<'a> {
     time: Option<Vec<Spent>>,
 }
 
-/// Every variant on a Java virtual machine, at every point.
-pub(crate) fn collector_costs(question: &Question, records: &Records<'_>) -> Vec<CollectorCost> {
-    let mut costs = Vec::new();
-    for (point, facts) in question.points() {
-        let measured = |variant| {
-            let cells = records.cells(point, variant, WindowSelection::Measured);
-            MachineBlocks::new(variant, cells, facts.load)
-        };
-        let groups = groups(question).into_iter();
-        let groups = groups.map(|alike| alike.into_iter().map(measured).collect::<Vec<_>>());
-        let mut here: Vec<_> = groups.flat_map(|alike| costs_of(question, facts, &alike)).collect();
-        here.sort_by_key(|(variant, _)| *variant);
-        costs.extend(here.into_iter().map(|(_, cost)| cost));
-    }
-    costs
+/// What the Java virtual machine of a variant takes to collect garbage; overheads are relative to the least without collecting.
+struct MachineCost {
+    variant: VariantId,
+    pauses_per_s: Option<Estimate>,
+    paused: Option<Estimate>,
+    cpu_overhead: Option<Estimate>,
+    time_overhead: Option<Estimate>,
 }
 
-fn costs_of(
-    question: &Question,
-    facts: &Point,
-    alike: &[MachineBlocks<'_>],
-) -> Vec<(VariantId, CollectorCost)> {
-    let first_stage = question.blocks.min as usize;
+/// Pauses, and overheads, of the point's variants on Java virtual machines.
+pub(super) fn tables(point: &TabledPoint<'_>) -> [Option<ResultTable>; 2] {
+    let measured = |variant| MachineBlocks::new(variant, point.cells(variant), point.facts.load);
+    let groups = groups(point.question).into_iter();
+    let groups = groups.map(|alike| alike.into_iter().map(measured).collect::<Vec<_>>());
+    let mut costs: Vec<_> = groups.flat_map(|alike| costs_of(&alike, point.first_stage())).collect();
+    costs.sort_by_key(|cost| cost.variant);
+    [pauses_table(point, &costs), overheads_table(point, &costs)]
+}
+
+fn pauses_table(point: &TabledPoint<'_>, costs: &[MachineCost]) -> Option<ResultTable> {
+    let rows = rows(point, costs, |cost| [cost.pauses_per_s, cost.paused]);
+    (!rows.is_empty()).then(|| ResultTable {
+        name: "pauses".to_owned(),
+        title: "Pauses of Java virtual machines".to_owned(),
+        point: point.facts.label.clone(),
+        reading: "How often, and for which share of the time, a virtual machine stops all threads of its program, mostly to \
+                  collect garbage."
+            .to_owned(),
+        columns: vec![
+            TableColumn::text("variant"),
+            TableColumn::of("pauses", Unit::PerSecond),
+            TableColumn::of("paused", Unit::Share),
+        ],
+        rows,
+        drawing: Some(TableDrawing::Bars { value: 2 }),
+        ..ResultTable::default()
+    })
+}
+
+fn overheads_table(point: &TabledPoint<'_>, costs: &[MachineCost]) -> Option<ResultTable> {
+    let rows = rows(point, costs, |cost| [cost.cpu_overhead, cost.time_overhead]);
+    let has_cpu = costs.iter().any(|cost| cost.cpu_overhead.is_some());
+    (!rows.is_empty()).then(|| ResultTable {
+        name: "collectors".to_owned(),
+        title: "Lower bound overhead of collectors".to_owned(),
+        point: point.facts.label.clone(),
+        reading: "CPU time and time of a request beyond the least that a variant of the same program takes without collecting; \
+                  the true overhead is higher."
+            .to_owned(),
+        columns: vec![
+            TableColumn::text("variant"),
+            TableColumn::of("overhead in CPU time", Unit::Share),
+            TableColumn::of("overhead in time", Unit::Share),
+        ],
+        rows,
+        drawing: Some(TableDrawing::Bars { value: if has_cpu { 1 } else { 2 } }),
+        ..ResultTable::default()
+    })
+}
+
+/// A row for each variant of which any of these figures is known.
+fn rows(
+    point: &TabledPoint<'_>,
+    costs: &[MachineCost],
+    figures: impl Fn(&MachineCost) -> [Option<Estimate>; 2],
+) -> Vec<Vec<TableCell>> {
+    let row = |cost: &MachineCost| {
+        let figures = figures(cost);
+        let name = TableCell::variant(&point.question.variants[cost.variant.index()].name);
+        let is_known = figures.iter().any(Option::is_some);
+        is_known.then(|| [name].into_iter().chain(figures.map(TableCell::figure)).collect())
+    };
+    costs.iter().filter_map(row).collect()
+}
+
+fn costs_of(alike: &[MachineBlocks<'_>], first_stage: usize) -> Vec<MachineCost> {
     let over_blocks = |values: Vec<Option<f64>>| estimate_if_all(values.into_iter(), first_stage);
     let of = |one: &MachineBlocks<'_>| {
         let seconds = |cell: &Cell<'_>| Some(cell.time().as_secs_f64()).filter(|time| *time > 0.0);
         let rate = |cell: &Cell<'_>| Some(pauses(cell)?.count as f64 / seconds(cell)?);
         let share = |cell: &Cell<'_>| Some(pauses(cell)?.time.as_secs_f64() / seconds(cell)?);
-        let cost = CollectorCost {
-            variant: question.variants[one.variant.index()].name.clone(),
-            point: facts.label.clone(),
+        MachineCost {
+            variant: one.variant,
             pauses_per_s: over_blocks(one.cells.iter().map(rate).collect()),
             paused: over_blocks(one.cells.iter().map(share).collect()),
             cpu_overhead: over_blocks(overheads(alike, one, |one| one.cpu.as_deref())),
             time_overhead: over_blocks(overheads(alike, one, |one| one.time.as_deref())),
-        };
-        let is_machine = cost.pauses_per_s.is_some() || cost.cpu_overhead.is_some();
-        is_machine.then_some((one.variant, cost))
+        }
     };
-    alike.iter().filter_map(of).collect()
+    alike.iter().map(of).collect()
 }
 
 /// By block, what a request takes beyond the least of the variants alike; empty where it is not known, or of none other.

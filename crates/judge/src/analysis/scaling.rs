@@ -1,11 +1,12 @@
 //! How throughput grows with the number of connections, in closed load: parallel efficiency; and how busy they are.
 
-use weighbridge_model::estimate::Estimate;
+use weighbridge_model::estimate::{Estimate, Unit};
 use weighbridge_model::id::{PointId, PointLabel, VariantId};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::counts::Count;
-use weighbridge_model::summary::Scaling;
+use weighbridge_model::table::{ResultTable, TableCell, TableColumn, TableDrawing};
 
+use super::TabledPoint;
 use crate::estimate::estimate_if_all;
 use crate::question::{Load, Point, Question, Scope};
 use crate::records::{Cell, Records, WindowSelection};
@@ -13,26 +14,39 @@ use crate::records::{Cell, Records, WindowSelection};
 /// The factor over which throughput grows.
 const CONNECTIONS: &str = "load.connections";
 
-/// Every variant at every point of closed load where connections are a factor.
-pub(crate) fn scaling(question: &Question, records: &Records<'_>) -> Vec<Scaling> {
-    let mut found = Vec::new();
-    for (point, facts) in question.points() {
-        if !facts.label.contains_key(CONNECTIONS) || facts.load != Load::Closed {
-            continue;
-        }
-        let fewest = fewest(question, facts);
-        for (variant, variant_facts) in question.variants() {
-            let spread = Spread { question, records, variant };
-            let efficiency = fewest.filter(|fewest| *fewest != point);
-            let efficiency = efficiency.and_then(|fewest| spread.parallel_efficiency(point, fewest));
-            let utilisation = spread.utilisation(point);
-            if efficiency.is_some() || utilisation.is_some() {
-                let (variant, point) = (variant_facts.name.clone(), facts.label.clone());
-                found.push(Scaling { variant, point, parallel_efficiency: efficiency, utilisation });
-            }
-        }
+/// Of every variant, at a point of closed load where connections are a factor.
+pub(super) fn scaling(point: &TabledPoint<'_>) -> Option<ResultTable> {
+    let TabledPoint { question, records, id, facts, .. } = *point;
+    if !facts.label.contains_key(CONNECTIONS) || facts.load != Load::Closed {
+        return None;
     }
-    found
+    let fewest = fewest(question, facts).filter(|fewest| *fewest != id);
+    let row = |variant, name: &str| {
+        let spread = Spread { question, records, variant };
+        let efficiency = fewest.and_then(|fewest| spread.parallel_efficiency(id, fewest));
+        let utilisation = spread.utilisation(id);
+        let is_known = efficiency.is_some() || utilisation.is_some();
+        let figures = [efficiency, utilisation].map(TableCell::figure);
+        is_known.then(|| [TableCell::variant(name)].into_iter().chain(figures).collect())
+    };
+    let rows: Vec<Vec<_>> =
+        point.variants().filter_map(|(variant, facts)| row(variant, &facts.name)).collect();
+    (!rows.is_empty()).then(|| ResultTable {
+        name: "scaling".to_owned(),
+        title: "How throughput grows with connections".to_owned(),
+        point: facts.label.clone(),
+        reading: "Parallel efficiency is throughput for each connection over that with the fewest: 100 % where it grows in \
+                  proportion. Utilisation is the share of the connections’ time in which one waits for a reply."
+            .to_owned(),
+        columns: vec![
+            TableColumn::text("variant"),
+            TableColumn::of("parallel efficiency", Unit::Share),
+            TableColumn::of("utilisation", Unit::Share),
+        ],
+        rows,
+        drawing: Some(TableDrawing::Bars { value: if fewest.is_some() { 1 } else { 2 } }),
+        ..ResultTable::default()
+    })
 }
 
 /// The point with the fewest slots among those that differ from this one in connections alone.

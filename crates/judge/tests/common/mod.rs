@@ -15,6 +15,7 @@ use weighbridge_model::record::{
     ServiceFacts, Tallies, Traffic, TrialRecord, WindowFigures, WindowKind, WindowRecord,
 };
 use weighbridge_model::summary::{Cost, Summary};
+use weighbridge_model::table::{ResultTable, TableCell};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
@@ -233,6 +234,22 @@ pub fn cost<'a>(summary: &'a Summary, operation: &str, quantity: Quantity) -> &'
 
 pub fn ratio(summary: &Summary, quantity: Quantity) -> f64 {
     cost(summary, "get", quantity).ratio.expect("a ratio").point
+}
+
+/// The summary's tables of this name, point by point.
+pub fn tables<'a>(summary: &'a Summary, name: &str) -> Vec<&'a ResultTable> {
+    summary.tables.iter().filter(|table| table.name == name).collect()
+}
+
+/// The names of the variants that a table's rows are about.
+pub fn named(table: &ResultTable) -> Vec<&str> {
+    table.rows.iter().filter_map(|row| ResultTable::variant_of(row)).collect()
+}
+
+/// The cell of a row in the column of this name.
+pub fn cell<'a>(table: &'a ResultTable, row: usize, column: &str) -> &'a TableCell {
+    let at = table.columns.iter().position(|one| one.name == column);
+    &table.rows[row][at.unwrap_or_else(|| panic!("no column `{column}`"))]
 }
 
 pub fn random(seed: u64) -> ChaCha8Rng {

@@ -2,12 +2,14 @@
 
 use crate::common;
 
-use common::{Place, add_window, good, question, trial};
+use common::{Place, add_window, cell, good, named, question, tables, trial};
 use weighbridge_judge::{Load, Question, StackElement, summarise};
-use weighbridge_model::estimate::Estimate;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{JvmPauses, RoleCpu, TrialRecord, WindowRecord};
-use weighbridge_model::summary::CollectorCost;
+use weighbridge_model::table::TableCell;
+
+const IN_CPU: &str = "overhead in CPU time";
+const IN_TIME: &str = "overhead in time";
 
 const BLOCKS: u32 = 6;
 const REQUESTS: u64 = 50;
@@ -71,17 +73,17 @@ fn a_collector_costs_at_least_what_is_beyond_the_least_without_collecting() {
     // The least is 900, of `z`, which collects most. The fourth tells no collector, the last is another program.
     let laws = [law(1_000, 80, 8), law(900, 900, 0), law(1_100, 10, 0), None, law(10, 10, 0)];
     let summary = summarise(&asked(&settings, "other"), &trials(&laws));
-    let overhead = |one: &CollectorCost| one.cpu_overhead.as_ref().expect("it is known").point;
-    let told: Vec<_> = summary.collectors.iter().map(|one| (one.variant.as_str(), overhead(one))).collect();
+    let [overheads] = tables(&summary, "collectors")[..] else { panic!("{:?}", summary.tables) };
+    let point = |row| cell(overheads, row, IN_CPU).estimate().expect("it is known").point;
     let expected = [("serial", 0.2), ("z", 1.0), ("-XX:+UseG1GC", 1_110.0 / 900.0 - 1.0)];
-    assert_eq!(told.len(), expected.len(), "{told:?}");
-    for ((name, point), (variant, wanted)) in told.iter().zip(expected) {
-        assert!(*name == variant && (point - wanted).abs() < 1e-9, "{told:?}");
+    assert_eq!(named(overheads), expected.map(|(variant, _)| variant));
+    for (row, (variant, wanted)) in expected.into_iter().enumerate() {
+        assert!((point(row) - wanted).abs() < 1e-9, "{variant}: {}", point(row));
     }
     // Three blocks have 8 ns more and three 8 less, of 900: a standard deviation of 8 √(6/5) / 900, t(5) is 2.571.
     let half = 2.5706 * (8.0 * (6.0_f64 / 5.0).sqrt() / 900.0) / 6.0_f64.sqrt();
-    let cpu = summary.collectors[0].cpu_overhead.as_ref().expect("it is known");
-    let (low, high) = cpu.interval().expect("six blocks");
+    let (low, high) =
+        cell(overheads, 0, IN_CPU).estimate().and_then(|cpu| cpu.interval()).expect("six blocks");
     assert!(((high - low) / 2.0 - half).abs() < 1e-4, "{low} {high} {half}");
 }
 
@@ -89,9 +91,9 @@ fn a_collector_costs_at_least_what_is_beyond_the_least_without_collecting() {
 fn one_variant_alone_has_nothing_to_be_held_against() {
     let law = Some(Law { rest: 1_000, collected: 80, swing: 0 });
     let summary = summarise(&asked(&[("collector", "serial")], "other"), &trials(&[law, law]));
-    assert!(summary.collectors.is_empty(), "{:?}", summary.collectors);
+    assert!(summary.tables.is_empty(), "{:?}", summary.tables);
     let all_alike = summarise(&question(&["a", "b"]), &trials(&[law, law]));
-    assert_eq!(all_alike.collectors.len(), 2);
+    assert_eq!(named(tables(&all_alike, "collectors")[0]), ["a", "b"]);
 }
 
 /// A window of 50 requests, each of so many nanoseconds, in which the machine stops so often and so long in all.
@@ -118,26 +120,26 @@ fn pauses_are_told_over_time_and_what_they_cost_is_beyond_the_least_without_them
     let laws = [stops(1_000, 2, 10_000), stops(1_200, 0, 0), None, stops(10, 1, 100)];
     let mut asked = asked(&settings, "other");
     let summary = summarise(&asked, &stopped(&laws));
-    let names: Vec<_> = summary.collectors.iter().map(|one| one.variant.as_str()).collect();
-    assert_eq!(names, ["serial", "z", "other"], "one tells of no pauses");
-    let [serial, z, other] = &summary.collectors[..] else { unreachable!() };
-    let is = |told: &Option<Estimate>, wanted: f64| {
-        let point = told.as_ref().expect("it is known").point;
+    let [pauses] = tables(&summary, "pauses")[..] else { panic!("{:?}", summary.tables) };
+    let [overheads] = tables(&summary, "collectors")[..] else { panic!("{:?}", summary.tables) };
+    assert_eq!(named(pauses), ["serial", "z", "other"], "one tells of no pauses");
+    assert_eq!(named(overheads), ["serial", "z"], "`other` is another program");
+    let is = |told: &TableCell, wanted: f64| {
+        let point = told.estimate().expect("it is known").point;
         assert!((point / wanted - 1.0).abs() < 1e-9 || point == wanted, "{point}, not {wanted}");
     };
-    is(&serial.pauses_per_s, 2.0 / 50e-6);
-    is(&serial.paused, 0.2);
-    is(&serial.time_overhead, 1_000.0 / 800.0 - 1.0);
-    is(&z.paused, 0.0);
-    is(&z.time_overhead, 1_200.0 / 800.0 - 1.0);
-    is(&other.paused, 0.2);
-    assert!(other.time_overhead.is_none(), "it is another program");
-    assert!(
-        summary.collectors.iter().all(|one| one.cpu_overhead.is_none()),
-        "no collector told its CPU time"
-    );
+    is(cell(pauses, 0, "pauses"), 2.0 / 50e-6);
+    is(cell(pauses, 0, "paused"), 0.2);
+    is(cell(overheads, 0, IN_TIME), 1_000.0 / 800.0 - 1.0);
+    is(cell(pauses, 1, "paused"), 0.0);
+    is(cell(overheads, 1, IN_TIME), 1_200.0 / 800.0 - 1.0);
+    is(cell(pauses, 2, "paused"), 0.2);
+    for row in 0..2 {
+        assert!(cell(overheads, row, IN_CPU).estimate().is_none(), "no collector told its CPU time");
+    }
     // By a schedule a window lasts as long whatever a request takes.
     asked.points[0].load = Load::Open;
     let summary = summarise(&asked, &stopped(&laws));
-    assert!(summary.collectors.iter().all(|one| one.time_overhead.is_none() && one.paused.is_some()));
+    assert!(tables(&summary, "collectors").is_empty());
+    assert_eq!(named(tables(&summary, "pauses")[0]).len(), 3);
 }

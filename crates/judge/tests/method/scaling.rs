@@ -2,11 +2,11 @@
 
 use crate::common;
 
-use common::{Place, add_window, good, question, trial};
+use common::{Place, add_window, cell, good, named, question, tables, trial};
 use weighbridge_judge::{Load, Point, Question, summarise};
 use weighbridge_model::id::{PointId, PointLabel};
 use weighbridge_model::record::TrialRecord;
-use weighbridge_model::summary::Scaling;
+use weighbridge_model::table::TableCell;
 
 const BLOCKS: u32 = 6;
 const REQUESTS: usize = 50;
@@ -47,29 +47,30 @@ fn trials(times: [u64; BLOCKS as usize]) -> Vec<TrialRecord> {
 #[test]
 fn parallel_efficiency_is_throughput_for_each_connection_over_that_of_one() {
     let summary = summarise(&asked(Load::Closed), &trials([800, 1_250, 800, 1_250, 800, 1_250]));
-    let [four, _, one, _] = &summary.scaling[..] else { panic!("{:?}", summary.scaling) };
-    assert_eq!(four.point["load.connections"], "4");
+    let [four, one] = tables(&summary, "scaling")[..] else { panic!("{:?}", summary.tables) };
+    assert_eq!((four.point["load.connections"].as_str(), named(four)), ("4", vec!["a", "b"]));
     // Two busy connections of four, each 1,000 / 800 and 1,000 / 1,250 times as fast as one alone.
-    let efficiency = four.parallel_efficiency.as_ref().expect("there is a point of one connection");
+    let efficiency =
+        cell(four, 0, "parallel efficiency").estimate().expect("there is a point of one connection");
     let (values, mean) = ([0.5 * 1.25, 0.5 * 0.8], 0.5 * (1.25 + 0.8) / 2.0);
     assert!((efficiency.point - mean).abs() < 1e-9, "{efficiency:?}");
     // Six values, three of each; t(5) is 2.571.
     let deviation = (values[0] - mean) * (6.0_f64 / 5.0).sqrt();
     let (low, high) = efficiency.interval().expect("six blocks");
     assert!(((high - low) / 2.0 - 2.5706 * deviation / 6.0_f64.sqrt()).abs() < 1e-4, "{low} {high}");
-    let utilisation = |one: &Scaling| one.utilisation.as_ref().expect("replies are seen").point;
+    let utilisation = |table| cell(table, 0, "utilisation").estimate().expect("replies are seen").point;
     assert!((utilisation(four) - 0.5).abs() < 1e-9, "{four:?}");
     assert!((utilisation(one) - 1.0).abs() < 1e-9, "{one:?}");
-    assert_eq!(one.parallel_efficiency, None);
+    assert_eq!(*cell(one, 0, "parallel efficiency"), TableCell::Absent { reason: None });
 }
 
 #[test]
 fn nothing_is_told_in_open_load_or_where_connections_are_no_factor() {
     let trials = trials([1_000; BLOCKS as usize]);
-    assert!(summarise(&asked(Load::Open), &trials).scaling.is_empty());
+    assert!(summarise(&asked(Load::Open), &trials).tables.is_empty());
     let mut plain = asked(Load::Closed);
     for (point, size) in plain.points.iter_mut().zip(["1 KiB", "2 KiB"]) {
         point.label = PointLabel::from([("workload.size".to_owned(), size.to_owned())]);
     }
-    assert!(summarise(&plain, &trials).scaling.is_empty());
+    assert!(summarise(&plain, &trials).tables.is_empty());
 }

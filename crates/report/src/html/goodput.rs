@@ -1,12 +1,9 @@
-//! Goodput by variant and size, CPU and memory by role, pauses and overhead of collectors, and scaling, as tables of each
-//! point.
+//! Goodput by variant and size, and CPU and memory by role, as tables of each point.
 
 use weighbridge_model::summary::Summary;
 
 use super::escape::{attributes, escape, figure, suffix};
-use crate::goodput::{
-    COLLECTORS, GOODPUT, PAUSES, ROLES, SCALING, UsageRow, collectors, goodput, pauses, roles, scaling,
-};
+use crate::goodput::{GOODPUT, ROLES, UsageRow, goodput, roles};
 use crate::{view, words};
 
 pub(crate) fn section(summary: &Summary) -> String {
@@ -22,28 +19,6 @@ pub(crate) fn section(summary: &Summary) -> String {
             &name,
             &ROLES,
             &roles(summary, point.label),
-        ));
-        text.push_str(&table(
-            "Pauses of Java virtual machines",
-            "",
-            &name,
-            &PAUSES,
-            &pauses(summary, point.label),
-        ));
-        text.push_str(&table(
-            "Lower bound overhead of collectors: CPU time and time of a request beyond the least without collecting",
-            "",
-            &name,
-            &COLLECTORS,
-            &collectors(summary, point.label),
-        ));
-        text.push_str(&table(
-            "Parallel efficiency: throughput for each connection, over that with the fewest. Utilisation: how long \
-             connections wait for replies",
-            "",
-            &name,
-            &SCALING,
-            &scaling(summary, point.label),
         ));
     }
     text

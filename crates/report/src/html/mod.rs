@@ -18,6 +18,7 @@ mod legs;
 mod medians;
 mod parts;
 mod resources;
+mod result_tables;
 mod side_by_side;
 mod sizes;
 mod spread;
@@ -149,6 +150,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
                 )
             ),
         ),
+        ("tables", "Further results", result_tables::section(summary)),
         ("warnings", "Warnings", trust::other_warnings(summary)),
         (
             "figures",
@@ -164,7 +166,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
     ];
     // These sections are left out if they are empty; where rates are tried, no time is of one rate.
     let is_some = |id: &str, content: &str| match id {
-        "capacity" | "layers" | "factorial" | "sizes" | "legs" => !content.is_empty(),
+        "capacity" | "layers" | "factorial" | "sizes" | "legs" | "tables" => !content.is_empty(),
         "latency" => summary.capacities.is_empty(),
         _ => true,
     };

@@ -18,8 +18,10 @@ use weighbridge_model::gate::{Gate, GateKind, GateResult};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::Summary;
+use weighbridge_model::table::TableCell;
 use weighbridge_report::{ExportFormat, Exported, JmhClass, Report, Schema, TableName, TextOptions, export};
 
+use crate::result_tables::actions;
 use crate::support::golden;
 use crate::{evidence, support};
 
@@ -74,6 +76,21 @@ fn hostile() -> (Summary, Evidence) {
             }
             for one in &mut table.interactions {
                 (one.framing, one.codec) = (text("framing"), text("codec"));
+            }
+        }
+    }
+    summary.tables = vec![actions(&summary)];
+    for table in &mut summary.tables {
+        (table.name, table.title, table.reading) = (text("name"), text("title"), text("reading"));
+        (table.point, table.notes) = (label(&table.point), vec![text("note")]);
+        table.columns.iter_mut().for_each(|column| column.name = text("column"));
+        for cell in table.rows.iter_mut().flatten() {
+            match cell {
+                TableCell::Variant { variant: foreign } | TableCell::Text { text: foreign } => {
+                    *foreign = text(foreign);
+                }
+                TableCell::Absent { reason } => *reason = Some(text("reason")),
+                _ => {}
             }
         }
     }

@@ -13,4 +13,5 @@ mod plot;
 mod rejudged;
 mod relayed;
 mod reliability;
+mod result_tables;
 mod rules;

@@ -6,7 +6,7 @@ use weighbridge_model::id::PointLabel;
 use weighbridge_model::parts::{
     Carried, PartCost, PartTimes, RelayParts, SizedCarried, SizedParts, TimePart,
 };
-use weighbridge_model::summary::{CollectorCost, RoleUse, Scaling, Summary};
+use weighbridge_model::summary::{RoleUse, Summary};
 use weighbridge_report::{Format, Style, TextOptions};
 
 use crate::support::{self, golden};
@@ -73,22 +73,6 @@ fn relayed() -> Summary {
     summary.carried = vec![carried("rust", 612e6, point), carried("go", 433e6, point)];
     summary.roles =
         [("service", 31_000.0), ("peer", 17_500.0)].map(|(role, cpu)| used("go", role, cpu, point)).into();
-    let overhead = |(variant, cpu): (&str, f64)| CollectorCost {
-        variant: variant.to_owned(),
-        point: point.clone(),
-        pauses_per_s: Some(estimate(cpu * 100.0)),
-        paused: Some(estimate(cpu / 4.0)),
-        cpu_overhead: Some(estimate(cpu)),
-        time_overhead: Some(estimate(cpu / 2.0)),
-    };
-    summary.collectors = [("rust", 0.042), ("go", 0.31)].map(overhead).into();
-    let scaling = |(variant, efficiency): (&str, Option<f64>)| Scaling {
-        variant: variant.to_owned(),
-        point: point.clone(),
-        parallel_efficiency: efficiency.map(estimate),
-        utilisation: Some(estimate(0.93)),
-    };
-    summary.scaling = [("rust", Some(0.71)), ("go", None)].map(scaling).into();
     summary
 }
 
@@ -135,8 +119,6 @@ fn a_run_of_relays_is_told_in_parts() {
         "<summary>By size</summary>",
         "higher (worse)",
         "rust, 64 B: 1 KiB, 48,000 requests",
-        "Lower bound overhead of collectors",
-        "Parallel efficiency: ",
     ] {
         assert!(page.contains(said), "{said}");
     }
