@@ -125,7 +125,7 @@ pub(crate) fn summary_of_records(
         pairings: pairings(question, records),
         costs,
         relays: latency_parts::relays(question, records, &variants),
-        tables: tables(question, records),
+        tables: tables(question, records, &variants),
         variants,
         findings,
         cpu_roles: machine::roles(question, records),

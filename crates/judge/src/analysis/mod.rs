@@ -1,6 +1,7 @@
 //! What a run says beyond costs and verdicts: layers, framings and codecs, sizes, variance components, relays, goodput, legs of
-//! service times, CPU time by role; and tables of collectors and scaling.
+//! service times, CPU time by role; and tables of actions, attempts, collectors and scaling.
 
+mod actions;
 pub mod capacity;
 mod collectors;
 pub mod factorial;
@@ -15,6 +16,7 @@ pub mod sizes;
 pub mod variance_components;
 
 use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::summary::VariantSummary;
 use weighbridge_model::table::ResultTable;
 
 use crate::question::{Point, Question, Variant};
@@ -27,13 +29,20 @@ struct TabledPoint<'a> {
     records: &'a Records<'a>,
     id: PointId,
     facts: &'a Point,
+    /// Of all points, with their figures.
+    summaries: &'a [VariantSummary],
 }
 
 /// Every table that has something to tell, point by point.
-pub(crate) fn tables(question: &Question, records: &Records<'_>) -> Vec<ResultTable> {
+pub(crate) fn tables(
+    question: &Question,
+    records: &Records<'_>,
+    summaries: &[VariantSummary],
+) -> Vec<ResultTable> {
     let of_point = |(id, facts)| {
-        let point = TabledPoint { question, records, id, facts };
-        collectors::tables(&point).into_iter().chain([scaling::scaling(&point)])
+        let point = TabledPoint { question, records, id, facts, summaries };
+        let actions = [actions::actions(&point), actions::attempts(&point)];
+        actions.into_iter().chain(collectors::tables(&point)).chain([scaling::scaling(&point)])
     };
     question.points().flat_map(of_point).flatten().collect()
 }
@@ -49,5 +58,11 @@ impl<'a> TabledPoint<'a> {
 
     fn first_stage(&self) -> usize {
         self.question.blocks.min as usize
+    }
+
+    /// The variants at this point, with their figures, in the order of their ids.
+    fn summaries(&self) -> impl Iterator<Item = (VariantId, &'a VariantSummary)> {
+        let here = self.summaries.iter().filter(|one| one.point == self.facts.label);
+        (0..).map(VariantId).zip(here)
     }
 }

@@ -9,7 +9,9 @@ pub use stack::{Family, Identity, Stack, StackElement};
 pub(crate) use stack::{RELAYED, names};
 
 use weighbridge_model::estimate::{ContrastKind, Quantity};
-use weighbridge_model::experiment::{self, Experiment, LoadModel, Part, TriedRates, WorkloadSpec};
+use weighbridge_model::experiment::{
+    self, Experiment, LoadModel, Part, ScriptOperations, TriedRates, WorkloadSpec,
+};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::idle::IdleWait;
@@ -151,6 +153,8 @@ pub struct Point {
     pub session_length: u64,
     /// In the order of [`OperationId`].
     pub operations: Vec<String>,
+    /// What they are in terms of the workload's script, if it plays one.
+    pub script: Option<ScriptOperations>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,6 +213,7 @@ impl Question {
                 None => 1,
             },
             operations: p.workload.operations(),
+            script: p.workload.script_operations(),
         };
         let plan = &experiment.plan;
         Self {

@@ -190,6 +190,7 @@ pub fn question(variants: &[&str]) -> Question {
             own_slots: Vec::new(),
             session_length: 1,
             operations: vec!["get".to_owned()],
+            script: None,
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
         idle: None,

@@ -21,6 +21,7 @@ fn asked() -> Question {
         slots: 1,
         own_slots: Vec::new(),
         session_length: 1,
+        script: None,
         operations: (0..if at == PARTS.len() { 5 } else { 1 }).map(|of| format!("op{of}")).collect(),
     };
     let parts = (0..).map(PointId).zip(PARTS).map(|(point, (_, times))| (point, times)).collect();

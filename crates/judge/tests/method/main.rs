@@ -12,6 +12,7 @@ mod share_laws;
 #[path = "../simulation/mod.rs"]
 mod simulation;
 
+mod actions;
 mod batches;
 mod capacity;
 mod cliffs;

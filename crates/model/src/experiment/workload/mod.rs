@@ -158,6 +158,11 @@ trait Spec: Sized + Clone {
         None
     }
 
+    /// `None` without a script.
+    fn script_operations(&self) -> Option<ScriptOperations> {
+        None
+    }
+
     /// `None` if every variant is asked alike.
     fn for_variant(&self, _variant: &Variant) -> Option<WorkloadSpec> {
         None
@@ -223,6 +228,35 @@ pub struct Part<S> {
     /// The workload that has these calls alone.
     pub alone: S,
     pub times: u32,
+}
+
+/// What the operations of a workload that plays a script are in terms of the script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptOperations {
+    pub actions: Vec<ActionOperation>,
+    /// Those that are requests; others are actions of several.
+    pub requests: Vec<OperationId>,
+    /// That of attempts that were answered *again*.
+    pub again: OperationId,
+}
+
+/// An action of a script, by the operation that has its times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionOperation {
+    pub name: &'static str,
+    pub operation: OperationId,
+    pub counted: ActionCounting,
+}
+
+/// How often an action was carried out, where its operation may be a part of other actions, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActionCounting {
+    /// As often as its operation.
+    Alone,
+    /// This operation has it once as a part.
+    Beside(OperationId),
+    /// Another has it any number of times; it is the rest of all actions.
+    Rest,
 }
 
 fn refuse_peers(variants: &[Variant], workload: &str) -> Result<(), String> {
@@ -330,6 +364,11 @@ impl WorkloadSpec {
     /// The sessions of its script, where each window is a whole passage of it.
     pub fn sessions_of_a_passage(&self) -> Option<u32> {
         each_workload!(self, spec => spec.sessions_of_a_passage())
+    }
+
+    /// What its operations are in terms of its script; `None` if it plays none.
+    pub fn script_operations(&self) -> Option<ScriptOperations> {
+        each_workload!(self, spec => spec.script_operations())
     }
 
     /// Refuses what does not go with windows that are whole passages of a script.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use super::{Spec, Variant, WorkloadSpec, refuse_peers};
+use super::{ActionCounting, ActionOperation, ScriptOperations, Spec, Variant, WorkloadSpec, refuse_peers};
 use crate::experiment::node::{Node, Read, Reader};
 use crate::experiment::protocol::Protocol;
 use crate::id::OperationId;
@@ -175,6 +175,28 @@ impl TradeOperation {
         OperationId(Self::recorded(grain).len() as u16)
     }
 
+    /// The actions of a script by their names, in DaCapo's order, each with the operation that has its times.
+    const ACTIONS: [(&str, Self); 9] = [
+        ("home", Self::Home),
+        ("portfolio", Self::Portfolio),
+        ("quote", Self::Quote),
+        ("buy", Self::Buy),
+        ("sell", Self::SellFirst),
+        ("update", Self::Update),
+        ("register", Self::SwitchUser),
+        ("login", Self::Login),
+        ("logout", Self::Logout),
+    ];
+
+    /// Of fine grain a `portfolio` has quotes, and a `register` the logout of the user before.
+    fn counted(self, grain: Grain) -> ActionCounting {
+        match (grain, self) {
+            (Grain::Fine, Self::Quote) => ActionCounting::Rest,
+            (Grain::Fine, Self::Logout) => ActionCounting::Beside(Self::SwitchUser.id(grain)),
+            _ => ActionCounting::Alone,
+        }
+    }
+
     /// # Panics
     ///
     /// Where the grain has no such operation.
@@ -333,6 +355,24 @@ impl Spec for TradeSpec {
         Some(self.sessions)
     }
 
+    fn script_operations(&self) -> Option<ScriptOperations> {
+        let grain = self.grain;
+        let actions = TradeOperation::ACTIONS.into_iter().map(|(name, operation)| ActionOperation {
+            name,
+            operation: operation.id(grain),
+            counted: operation.counted(grain),
+        });
+        let requests = match grain {
+            Grain::Fine => TradeOperation::FINE_REQUESTS,
+            Grain::Coarse => TradeOperation::recorded(grain).len(),
+        };
+        Some(ScriptOperations {
+            actions: actions.collect(),
+            requests: (0..requests as u16).map(OperationId).collect(),
+            again: TradeOperation::again(grain),
+        })
+    }
+
     fn offered_as(&self, _variant: &Variant) -> Option<&'static str> {
         Some(Self::NAME)
     }
@@ -409,6 +449,7 @@ fn skew(node: &Node) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::{ActionCounting, ActionOperation};
     use crate::experiment::Experiment;
 
     fn experiment(workload: &str, rest: &str) -> Result<Experiment, String> {
@@ -431,6 +472,21 @@ mod tests {
             assert_eq!((spec.words(), spec.operations().len()), (words.to_owned(), operations));
             let again = Experiment::parse("x.toml", &first.to_toml()).expect("what was written");
             assert_eq!(&again.points[0].workload, spec, "{}", first.to_toml());
+        }
+    }
+
+    #[test]
+    fn every_action_has_an_operation_and_operations_of_others_are_not_counted_twice() {
+        for (grain, shared) in [("fine", vec!["quote", "logout"]), ("coarse", vec![])] {
+            let experiment = experiment(&format!("grain = '{grain}'"), "").expect("an experiment");
+            let spec = &experiment.points[0].workload;
+            let (operations, names) = (spec.script_operations().expect("a script"), spec.operations());
+            let has_parts = |one: &&ActionOperation| one.counted != ActionCounting::Alone;
+            let found: Vec<_> = operations.actions.iter().filter(has_parts).map(|one| one.name).collect();
+            assert_eq!((operations.actions.len(), found), (9, shared), "{grain}");
+            assert_eq!((operations.requests.len(), &names[operations.again.index()][..]), (9, "again"));
+            let sell = operations.actions.iter().find(|one| one.name == "sell").expect("it is one");
+            assert_eq!(names[sell.operation.index()], "sell-first");
         }
     }
 
