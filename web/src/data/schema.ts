@@ -140,6 +140,40 @@ export type TimePart = "waiting" | "outside" | "inside" | "server" | "client" | 
  * The level of repetition with the largest share of the variance of a cost.
  */
 export type Source = "starts" | "rounds" | "neither";
+export type TableDrawing = {
+  kind: "bars";
+  value: number;
+};
+export type TableCell =
+  | {
+      kind: "variant";
+      variant: string;
+    }
+  | {
+      kind: "text";
+      text: string;
+    }
+  | {
+      count: number;
+      kind: "count";
+    }
+  | {
+      estimate: Estimate;
+      kind: "figure";
+    }
+  | {
+      kind: "difference";
+      ratio: Estimate;
+      verdict: Verdict;
+    }
+  | {
+      kind: "share";
+      share: number;
+    }
+  | {
+      kind: "absent";
+      reason?: string | null;
+    };
 
 /**
  * Every type of the schemas by its name; only there so that none is left out.
@@ -161,7 +195,6 @@ export interface Everything {
   CellInteraction?: CellInteraction;
   Chain?: Chain;
   CliffChange?: CliffChange;
-  CollectorCost?: CollectorCost;
   Cost?: Cost;
   Course?: Course;
   CpuRoles?: CpuRoles;
@@ -200,12 +233,12 @@ export interface Everything {
   Ratio?: Ratio;
   Relay?: Relay;
   RelayParts?: RelayParts;
+  ResultTable?: ResultTable;
   RoleUse?: RoleUse;
   RunToRun?: RunToRun;
   SampleCounts?: SampleCounts;
   Samples?: Samples;
   Scale?: Scale;
-  Scaling?: Scaling;
   Severity?: Severity;
   Share?: Share;
   Single?: Single;
@@ -233,6 +266,9 @@ export interface Everything {
   SumCheck?: SumCheck;
   SumRow?: SumRow;
   Summary?: Summary;
+  TableCell?: TableCell;
+  TableColumn?: TableColumn;
+  TableDrawing?: TableDrawing;
   Tags?: Tags;
   TimeKind?: TimeKind;
   TimePart?: TimePart;
@@ -602,34 +638,6 @@ export interface StageCost {
    */
   reason?: string | null;
   unit: Unit;
-}
-/**
- * What the Java virtual machine of a variant takes to collect garbage.
- *
- * Overheads are beyond the least that a variant with the same program takes without collecting, relative to that: 0.2 is
- * 20 % more. They are `null` unless several variants differ in their virtual machine alone.
- */
-export interface CollectorCost {
-  /**
-   * Of the CPU time of a request.
-   */
-  cpu_overhead?: Estimate | null;
-  /**
-   * The share of time in which they stand still.
-   */
-  paused?: Estimate | null;
-  /**
-   * How often it stops all threads of its program; `null` where it does not tell.
-   */
-  pauses_per_s?: Estimate | null;
-  point: {
-    [k: string]: string;
-  };
-  /**
-   * Of the time of a request, of which pauses are part; `null` in open load, too.
-   */
-  time_overhead?: Estimate | null;
-  variant: string;
 }
 /**
  * Variant minus baseline in one quantity.
@@ -1499,10 +1507,6 @@ export interface Summary {
    */
   carried?: Carried[];
   /**
-   * Pauses of Java virtual machines, and what their collectors cost at least; left out where no variant runs on one.
-   */
-  collectors?: CollectorCost[];
-  /**
    * Workload, load model and connections of each point, in words.
    */
   conditions: string[];
@@ -1552,10 +1556,6 @@ export interface Summary {
   roles?: RoleUse[];
   run: string;
   /**
-   * How throughput grows with connections; left out unless they are a factor, in closed load.
-   */
-  scaling?: Scaling[];
-  /**
    * [`SCHEMA_VERSION`] of the writer.
    */
   schema: number;
@@ -1571,6 +1571,10 @@ export interface Summary {
    * When it started, RFC 3339 in UTC.
    */
   started: string;
+  /**
+   * What else it tells, point by point, as tables: pauses and overheads of garbage collectors, scaling, actions, attempts.
+   */
+  tables?: ResultTable[];
   tags?: Tags;
   title: string;
   took_ns: Nanoseconds;
@@ -1686,24 +1690,6 @@ export interface SizedParts {
   to_bytes: number;
 }
 /**
- * What a variant makes of its connections at one point.
- */
-export interface Scaling {
-  /**
-   * Throughput for each connection over that at the point with the fewest: 1 where it grows in proportion; `null` at
-   * that point.
-   */
-  parallel_efficiency?: Estimate | null;
-  point: {
-    [k: string]: string;
-  };
-  /**
-   * Share of its connections' time in which one waits for a reply; `null` where no single reply is seen.
-   */
-  utilisation?: Estimate | null;
-  variant: string;
-}
-/**
  * Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant /
  * baseline), so they are approximately shares of the ratio.
  */
@@ -1738,6 +1724,46 @@ export interface Spread {
   share_of_starts: Estimate;
   start: Ratio;
   variant: string;
+}
+/**
+ * One table of one point.
+ */
+export interface ResultTable {
+  columns: TableColumn[];
+  /**
+   * How to draw it; left out if it should not be drawn.
+   */
+  drawing?: TableDrawing | null;
+  /**
+   * For programs, the same in every run: `collectors`.
+   */
+  name: string;
+  /**
+   * What must be known of some of its figures; left out if nothing.
+   */
+  notes?: string[];
+  /**
+   * Left out if the experiment has one point.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  /**
+   * How to read it, in a sentence.
+   */
+  reading: string;
+  /**
+   * Each with a cell for every column.
+   */
+  rows: TableCell[][];
+  title: string;
+}
+export interface TableColumn {
+  name: string;
+  /**
+   * Of the numbers in it; `null` for text, and for differences, which are ratios.
+   */
+  unit?: Unit | null;
 }
 /**
  * The tags of a run and those that only some of its variants have.
