@@ -108,9 +108,35 @@ pub(crate) fn changed(before: &Environment, now: &Environment) -> Option<String>
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_model::environment::PeerBuild;
     use weighbridge_model::idle::{Idle, IdleWait};
 
     use super::*;
+
+    #[test]
+    fn whatever_has_changed_of_a_program_keeps_its_run_from_going_on() {
+        let with = |variant: VariantBuild| Environment { variants: vec![variant], ..Environment::default() };
+        let text = |text: &str| Some(text.to_owned());
+        let built = VariantBuild {
+            name: "go".to_owned(),
+            version: text("go 1"),
+            binary_sha256: text("aa"),
+            ..VariantBuild::default()
+        };
+        let before = with(built.clone());
+        assert_eq!(changed(&before, &before), None);
+        let peer =
+            PeerBuild { service: "rust".to_owned(), binary_sha256: text("cc"), ..PeerBuild::default() };
+        for now in [
+            VariantBuild { version: text("go 2"), ..built.clone() },
+            VariantBuild { binary_sha256: text("bb"), ..built.clone() },
+            VariantBuild { binary_sha256: None, ..built.clone() },
+            VariantBuild { peer: Some(peer), ..built.clone() },
+        ] {
+            let why = changed(&before, &with(now.clone()));
+            assert_eq!(why.as_deref(), Some("the program of variant `go` has changed"), "{now:?}");
+        }
+    }
 
     #[test]
     fn a_secret_that_is_one_of_our_words_takes_only_the_part_that_needs_it() {

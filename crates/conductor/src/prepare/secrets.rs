@@ -178,4 +178,19 @@ mod tests {
             WorkloadSpec::Commands(CommandsSpec { commands: Vec::new(), equal: Equality::Status, setup });
         assert_eq!(workload_secrets(&spec, &environment), ["pass"]);
     }
+
+    #[test]
+    fn secrets_of_a_variant_and_of_its_peer_are_redacted() {
+        let text = "[workload]\nname = 'ping'\n[[variant]]\nservice = 'go'\nenv = { API_TOKEN = 'swordfish' }\n\
+                    peer = { service = 'rust', env = { DB_PASSWORD = 'trout', PLAIN = 'carp' } }";
+        let experiment = Experiment::parse("x.toml", text).expect("an experiment");
+        let variant = &redacted(&experiment).variants[0];
+        let value = |pairs: &[(String, String)], name: &str| {
+            pairs.iter().find(|(one, _)| one == name).map(|(_, value)| value.clone()).expect("it is there")
+        };
+        let peer = &variant.peer.as_ref().expect("a peer").env;
+        assert!(value(&variant.env, "API_TOKEN").starts_with("<redacted sha256:"), "{variant:?}");
+        assert!(value(peer, "DB_PASSWORD").starts_with("<redacted sha256:"), "{variant:?}");
+        assert_eq!(value(peer, "PLAIN"), "carp");
+    }
 }

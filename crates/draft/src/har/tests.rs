@@ -124,6 +124,19 @@ fn bodies_are_text_forms_or_left_out() {
     );
 }
 
+/// Browsers name a character set behind the type of a form.
+#[test]
+fn a_password_in_a_form_is_kept_out_of_the_file_whatever_stands_behind_its_type() {
+    for kind in ["application/x-www-form-urlencoded", "application/x-www-form-urlencoded; charset=UTF-8"] {
+        let mut login = entry("POST", "http://h/login");
+        login["request"]["headers"] = json!([{ "name": "Content-Type", "value": kind }]);
+        login["request"]["postData"] = json!({ "mimeType": kind, "text": "user=ann&password=swordfish" });
+        let file = plain(&[login]).to_file();
+        assert!(file.contains("user=ann&password=${env:PASSWORD:url}"), "{kind}: {file}");
+        assert!(!file.contains("swordfish"), "{kind}: {file}");
+    }
+}
+
 #[test]
 fn unusable_entries_are_left_out_with_the_reason() {
     let mut socket = entry("GET", "http://h/live");

@@ -480,6 +480,21 @@ fn a_stream_window_is_restored_by_halves() {
 }
 
 #[test]
+fn padding_is_part_of_the_windows_that_are_restored() {
+    let stream = Http2Settings { stream_window: 70_000, ..Http2Settings::default() };
+    let mut side = Side::with(stream);
+    side.framer.start(0, &get(), &mut side.out).expect("room");
+    side.hear(&[settings(&[]), headers(0, 1, OK)].concat());
+    side.written();
+    // Its length, one byte of data, and 255 of padding: 257 bytes of a window.
+    let padded = data(PADDED, 1, &[&[255, b'a'][..], &[0; 255]].concat());
+    side.hear(&padded.repeat(136));
+    assert_eq!(side.written(), [], "less than half");
+    side.hear(&padded);
+    assert_eq!(side.written(), [(8, 0, 1, (137 * 257_u32).to_be_bytes().to_vec())]);
+}
+
+#[test]
 fn bodies_wait_for_windows_and_frames_keep_to_the_peers_size() {
     let mut side = Side::new();
     side.framer.start(0, &post(100_000), &mut side.out).expect("room");

@@ -195,6 +195,27 @@ fn no_change_of_any_kind_of_run_is_read_as_something_else() {
     assert!(kinds().len() >= 12);
 }
 
+/// Of every file that its digests speak for; a stored summary alone would still be shown of most.
+#[test]
+fn no_result_is_printed_where_any_file_of_the_record_was_changed() {
+    let world = World::idle();
+    let run = world.path("run");
+    copy_of("cache", &run);
+    let mut all = Vec::new();
+    files(&run, Path::new(""), &mut all);
+    let is_of_the_record = |file: &&PathBuf| file.starts_with("trials") || file.starts_with("blocks");
+    let (of_the_record, mut tried) = (all.iter().filter(is_of_the_record), BTreeSet::new());
+    for file in of_the_record {
+        let middle = fs::metadata(run.join(file)).expect("a file").len() as usize / 2;
+        let _damaged = Damaged::new(&run, file, Change::Bit(middle));
+        let ended = world.weigh(&["export", "run", "--format", "json"]).end();
+        ended.assert_code(2);
+        assert!(ended.stdout.is_empty() && names(&ended.stderr, Path::new("run"), file), "{file:?}: {ended}");
+        tried.insert(file.file_name().expect("a name").to_owned());
+    }
+    assert!(tried.contains("operations.csv".as_ref()) && tried.len() >= 6, "{tried:?}");
+}
+
 /// Every verb that reads a run, with what it is told.
 fn verbs(run: &str, kind: &str) -> Vec<Vec<String>> {
     let words = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();

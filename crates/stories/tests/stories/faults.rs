@@ -167,6 +167,19 @@ fn a_command_whose_port_was_taken_meanwhile_is_told_who_has_it() {
 }
 
 #[test]
+fn a_suite_with_an_experiment_that_could_not_be_carried_out_ends_with_2() {
+    let world = World::idle();
+    for name in ["1", "2"] {
+        let text = experiment("", &["name = \"x\"\ncommand = [\"/nonexistent\"]"]);
+        world.write(&format!("suite/{name}.toml"), &text);
+    }
+    let ended = world.weigh(&["run", "suite", "--out", "runs"]).end();
+    ended.assert_code(2);
+    assert_eq!(ended.stderr.matches("`/nonexistent`").count(), 2, "both are tried: {ended}");
+    world.assert_nothing_left();
+}
+
+#[test]
 fn a_service_that_never_gets_ready_is_ended_after_its_time() {
     let world = World::idle();
     let sleeper = world.script("sleeper", "echo loading model >&2\nexec sleep 600");

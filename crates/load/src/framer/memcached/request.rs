@@ -186,6 +186,7 @@ mod tests {
             ("gets a b c", "gets a b c\r\n", ReplyShape::Values),
             ("gat 10 a b", "gat 10 a b\r\n", ReplyShape::Values),
             ("set a 1 2 data", "set a 1 2 4\r\ndata\r\n", ReplyShape::Line),
+            ("set a 1 2 zoë", "set a 1 2 4\r\nzoë\r\n", ReplyShape::Line),
             ("cas a 1 2 data 77", "cas a 1 2 4 77\r\ndata\r\n", ReplyShape::Line),
             ("delete a", "delete a\r\n", ReplyShape::Line),
             ("incr a 5", "incr a 5\r\n", ReplyShape::Line),

@@ -570,6 +570,26 @@ fn a_heading_of_the_help_holds_its_own_flags_alone() {
 }
 
 #[test]
+fn every_flag_is_documented() {
+    let pages: String = pages().iter().map(|page| read(page)).collect();
+    let is_told = |flag: &str| {
+        let ends = |rest: &str| !rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '-');
+        pages.match_indices(flag).any(|(at, _)| ends(&pages[at + flag.len()..]))
+    };
+    let command = args::Arguments::command();
+    let mut untold = BTreeSet::new();
+    let mut open: Vec<&clap::Command> =
+        command.get_subcommands().filter(|verb| !verb.is_hide_set()).collect();
+    while let Some(verb) = open.pop() {
+        let flags = verb.get_arguments().filter(|argument| !argument.is_hide_set());
+        let flags = flags.filter_map(|argument| Some(format!("--{}", argument.get_long()?)));
+        untold.extend(flags.filter(|flag| !is_told(flag)).map(|flag| format!("{} {flag}", verb.get_name())));
+        open.extend(verb.get_subcommands());
+    }
+    assert!(untold.is_empty(), "no page tells of: {untold:?}");
+}
+
+#[test]
 fn every_scheme_is_told() {
     let command = args::Arguments::command();
     let load = command.find_subcommand("load").expect("the verb");
