@@ -11,9 +11,8 @@ use super::{Ended, Weigh, World};
 /// More time than any of these loads needs on a slow machine. A load that hangs is killed and fails.
 pub const ON_TIME: Duration = Duration::from_secs(60);
 
-/// The most memory that the client may use; a program that is not optimised takes some of it for itself. A flood exceeds it in
-/// less time than a request may take.
-const MEMORY_LIMIT_KIB: u64 = 160 * 1024;
+/// The most memory that the client may use. A flood exceeds it in less time than a request may take.
+const MEMORY_LIMIT_KIB: u64 = 100 * 1024;
 
 /// Requests of each load.
 const REQUESTS: u64 = 8;
