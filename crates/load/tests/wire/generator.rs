@@ -2,8 +2,9 @@
 
 use crate::support;
 
-use std::net::{Ipv6Addr, TcpListener, TcpStream};
+use std::net::{Ipv6Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, millis, read_head, run, send, settings};
@@ -188,17 +189,27 @@ fn large_bodies_go_through_a_socket_that_blocks() {
 
 #[test]
 fn connections_closed_while_idle_fail_no_request() {
-    let server = Server::start(|mut stream| {
-        let answered = read_head(&mut stream).is_some() && send(&mut stream, HELLO);
-        std::thread::sleep(Duration::from_millis(if answered { 100 } else { 0 }));
+    let served = Arc::new(Mutex::new(Vec::new()));
+    let accepted = Arc::clone(&served);
+    let server = Server::start(move |mut stream| {
+        accepted.lock().expect("no panic").push(stream.try_clone().expect("a descriptor"));
+        while read_head(&mut stream).is_some() && send(&mut stream, HELLO) {}
     });
+    let close_all = || {
+        // The kernel may have connected a client whose thread has not begun.
+        while served.lock().expect("no panic").len() < 3 {
+            std::thread::yield_now();
+        }
+        for stream in served.lock().expect("no panic").drain(..) {
+            stream.shutdown(Shutdown::Both).expect("it was open");
+        }
+    };
     let mut generator = generator(server.address, settings(3), Fixed::get());
     generator.connect(VARIANT).expect("connects");
     for _ in 0..2 {
         let figures = run(&mut generator, &closed(Stop::Count(3))).figures;
         assert_eq!((figures.all.map(|all| all.ok), figures.errors.total()), (Some(3), 0));
-        // The server's closes arrive while nothing is outstanding.
-        std::thread::sleep(Duration::from_millis(300));
+        close_all();
     }
     assert_eq!(generator.connect(VARIANT).expect("connects").opened, 3);
 }

@@ -7,7 +7,7 @@ use crate::support;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 use rcgen::ExtendedKeyUsagePurpose;
 use secured::{Authority, BOTH, Clients, Noted, Secured, answer, close_notify, config, read_head, server};
@@ -448,14 +448,18 @@ fn new_keys_in_the_middle_of_a_connection_are_taken_up() {
 #[test]
 fn connections_that_a_server_closed_while_idle_are_opened_again() {
     let authority = Authority::new();
-    let server = server(config(&authority.server(), BOTH, &Clients::Anyone), |stream| {
-        // Five replies, then a proper TLS close.
+    let turn = Arc::new(Barrier::new(2));
+    let servers_turn = Arc::clone(&turn);
+    let server = server(config(&authority.server(), BOTH, &Clients::Anyone), move |stream| {
+        // Five replies; after the run that they belong to, a proper TLS close.
         for _ in 0..5 {
             if read_head(stream).is_none() || stream.write_all(HELLO).is_err() {
                 return;
             }
         }
+        servers_turn.wait();
         close_notify(stream);
+        servers_turn.wait();
         support::wait_for_close(&mut stream.sock);
     });
     let mut generator = generator(server.address, settings(1), authority.tls(), Fixed::get());
@@ -463,8 +467,9 @@ fn connections_that_a_server_closed_while_idle_are_opened_again() {
     for _ in 0..3 {
         let figures = run(&mut generator, &closed(Stop::Count(5))).figures;
         assert_eq!((figures.requests, figures.errors.total()), (5, 0));
-        // The close alert may come a moment after the last reply.
-        while generator.connect(VARIANT).expect("connects").opened == 0 {}
+        turn.wait();
+        turn.wait();
+        assert_eq!(generator.connect(VARIANT).expect("connects").opened, 1);
     }
 }
 
