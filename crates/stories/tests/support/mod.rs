@@ -751,11 +751,15 @@ pub fn eventually(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// The most memory that a process has used at once so far, in KiB; 0 if it has ended.
+/// The most memory that a process has used at once so far, in KiB; 0 if it has ended. Without the pages of its files,
+/// which are three times as many in a program that is not optimised.
 fn peak_kib(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+    let kib = |field: &str| {
+        let size = status.lines().find_map(|line| line.strip_prefix(field));
+        size.and_then(|size| size.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0_u64)
+    };
+    kib("VmHWM:").saturating_sub(kib("RssFile:"))
 }
 
 fn command_line(pid: u32) -> String {
