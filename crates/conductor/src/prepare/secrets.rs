@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn secrets_of_a_variant_and_of_its_peer_are_redacted() {
-        let text = "[workload]\nname = 'ping'\n[[variant]]\nservice = 'go'\nenv = { API_TOKEN = 'swordfish' }\n\
+        let text = "[workload]\nname = 'pingpong'\n[[variant]]\nservice = 'go'\nenv = { API_TOKEN = 'swordfish' }\n\
                     peer = { service = 'rust', env = { DB_PASSWORD = 'trout', PLAIN = 'carp' } }";
         let experiment = Experiment::parse("x.toml", text).expect("an experiment");
         let variant = &redacted(&experiment).variants[0];
