@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::server::{GOOD, Server};
-use crate::support::{Start, WEIGH, World, eventually, measuring, send, skipped};
+use crate::support::{Start, WEIGH, World, eventually, install, measuring, send, skipped};
 
 /// Made by `scripts/setup --tests`.
 const USER: &str = "weigh-tests";
@@ -40,8 +40,7 @@ impl Place {
         }
         let world = World::idle();
         let program = world.path("weigh");
-        fs::copy(WEIGH, &program).expect("a copy");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
+        install(Path::new(WEIGH), &program, "755");
         let folder = world.path("");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("readable");
         if who != Who::Self_ {
@@ -291,8 +290,7 @@ fn what_became_another_user_is_named_before_and_after_and_no_host_with_it_is_cal
         // As `sudo` does: it runs as root, wholly.
         let rooted = place.world.path("rooted");
         let setpriv = Command::new("sh").args(["-c", "command -v setpriv"]).output().expect("sh").stdout;
-        fs::copy(String::from_utf8_lossy(&setpriv).trim(), &rooted).expect("a copy");
-        fs::set_permissions(&rooted, fs::Permissions::from_mode(0o4755)).expect("setuid");
+        install(Path::new(String::from_utf8_lossy(&setpriv).trim()), &rooted, "4755");
         let words = "--reuid 0 --regid 0 --clear-groups";
         let child =
             format!("{} {words} sh -c 'echo $$ >> PIDS; exec sleep 1000' & exec PROBE", rooted.display());

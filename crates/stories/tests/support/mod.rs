@@ -18,7 +18,6 @@ use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -237,8 +236,10 @@ impl World {
 
     /// Writes an executable shell script, and returns its command as words in TOML.
     pub fn script(&self, name: &str, text: &str) -> String {
-        let path = self.write(name, &format!("#!/bin/sh\n{text}\n"));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+        let path = self.path(name);
+        let text = self.write(&format!("{name}.text"), &format!("#!/bin/sh\n{text}\n"));
+        install(&text, &path, "755");
+        fs::remove_file(text).expect("it was written");
         format!("command = [\"{}\"]", path.display())
     }
 
@@ -749,6 +750,14 @@ pub fn eventually(what: &str, holds: impl Fn() -> bool) {
         assert!(start.elapsed() < PATIENCE, "{what}: it did not come about");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Copies a program by another process. A file that this one wrote might be held open, for a moment, by what another thread just
+/// starts, and no kernel executes a file that is open for writing.
+pub fn install(program: &Path, to: &Path, mode: &str) {
+    let installed =
+        Command::new("install").args(["-m", mode]).arg(program).arg(to).status().expect("coreutils");
+    assert!(installed.success(), "{}", program.display());
 }
 
 /// The most memory that a process has used at once so far, in KiB; 0 if it has ended. Without the pages of its files,
