@@ -17,8 +17,8 @@ use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::samples::{Relayed, Sample};
 use weighbridge_model::record::steps::{Course, Step, StepEnd, StepFigure, StepKind, StepRecord, Tenth};
 use weighbridge_model::record::{
-    ErrorKind, JvmPauses, LoopHealth, OperationFigures, Outcome, RequestRecord, RoleCpu, ServiceFacts,
-    Tallies, TrialRecord, WindowEnd, WindowFigures, WindowKind, WindowRecord,
+    ErrorKind, FailedReplies, JvmPauses, LoopHealth, OperationFigures, Outcome, RequestRecord, RoleCpu,
+    ServiceFacts, Tallies, TrialRecord, WindowEnd, WindowFigures, WindowKind, WindowRecord,
 };
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
@@ -277,10 +277,16 @@ pub fn sample() -> TrialRecord {
         pairings: Vec::new(),
         preparations: Vec::new(),
         memory: Vec::new(),
+        failures: vec![failure()],
         steal: 0.0,
         machine: None,
         void: None,
     }
+}
+
+fn failure() -> FailedReplies {
+    let [text, example] = ["stale", "k1"].map(str::to_owned);
+    FailedReplies { point: PointId(0), kind: ErrorKind::Check, text, example, count: 2 }
 }
 
 /// A step of a search for capacity.

@@ -5,6 +5,7 @@
 //! in a server's own `name=value` or `name:value`. Nothing else is guessed.
 
 use weighbridge_load::failures::{Failures, LONGEST};
+use weighbridge_model::record::ErrorKind;
 use weighbridge_store::redact::{is_secret, redacted};
 use weighbridge_store::scrub::Secrets;
 
@@ -15,6 +16,9 @@ pub const SHOWN: usize = 120;
 pub struct FailureText {
     /// At most [`SHOWN`] bytes, without control characters.
     pub text: String,
+    pub kind: ErrorKind,
+    /// What the first of them was about; empty where nothing is known.
+    pub example: String,
     pub count: u64,
 }
 
@@ -23,9 +27,15 @@ pub fn shown(failures: &Failures, secrets: &Secrets) -> Vec<FailureText> {
     let mut shown: Vec<FailureText> = Vec::new();
     for failure in failures.texts() {
         let text = displayable(&failure.text, secrets);
-        match shown.iter_mut().find(|other| other.text == text) {
+        match shown.iter_mut().find(|other| (&other.text, other.kind) == (&text, failure.kind)) {
             Some(other) => other.count += failure.count,
-            None => shown.push(FailureText { text, count: failure.count }),
+            None => {
+                let example = match &*failure.example {
+                    [] => String::new(),
+                    about => displayable(about, secrets),
+                };
+                shown.push(FailureText { text, kind: failure.kind, example, count: failure.count });
+            }
         }
     }
     shown.sort_by_key(|failure| std::cmp::Reverse(failure.count));
@@ -138,7 +148,7 @@ mod tests {
     fn texts_come_by_their_number() {
         let mut failures = Failures::default();
         for (text, count) in [("rare", 1), ("often", 3), ("secret 1234", 2)] {
-            (0..count).for_each(|_| failures.note(text.as_bytes()));
+            (0..count).for_each(|_| failures.note(ErrorKind::Status, text.as_bytes(), b""));
         }
         let shown = shown(&failures, &Secrets::new(["1234".to_owned()]));
         let told: Vec<(&str, u64)> = shown.iter().map(|f| (f.text.as_str(), f.count)).collect();

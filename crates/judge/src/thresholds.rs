@@ -50,6 +50,8 @@ pub const RETRANSMIT_SHARE: f64 = 0.0001;
 pub const LOST_SHARE: f64 = 0.02;
 /// Share of requests that failed; also the difference between two variants' shares.
 pub const ERROR_SHARE: f64 = 0.01;
+/// Share of requests whose reply has wrong content, from which on figures are invalid.
+pub const WRONG_SHARE: f64 = 0.01;
 
 // --- Steadiness --------------------------------------------------------------------------------------------------
 
@@ -218,6 +220,9 @@ pub const SEARCH_BEGIN: f64 = 0.125;
 pub const SEARCH_STEP: Nanoseconds = Nanoseconds::from_millis(500);
 /// … but long enough for this many requests, …
 pub const STEP_REQUESTS: u64 = 1_000;
+/// … or this many where rates are listed and no objective is a quantile: each rate has its row, and none is near a limit that a
+/// search has found, …
+pub const LISTED_STEP_REQUESTS: u64 = 100;
 /// … and not longer than this.
 pub const STEP_LONGEST: Nanoseconds = Nanoseconds::from_secs(60);
 /// The generator's ceiling is not approached further than to this factor.

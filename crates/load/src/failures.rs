@@ -4,6 +4,8 @@
 //! texts a hostile peer invents, they take no more memory than [`DISTINCT`] of [`LONGEST`] bytes; the rest is only
 //! counted.
 
+use weighbridge_model::record::ErrorKind;
+
 /// Most distinct texts that are kept.
 pub const DISTINCT: usize = 5;
 
@@ -13,8 +15,11 @@ pub const LONGEST: usize = 256;
 /// A text and how often it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
+    pub kind: ErrorKind,
     /// The peer's bytes, at most [`LONGEST`].
     pub text: Box<[u8]>,
+    /// What the first of them was about, such as a key; empty where nothing is known, and at most [`LONGEST`] bytes.
+    pub example: Box<[u8]>,
     /// How often.
     pub count: u64,
 }
@@ -28,13 +33,14 @@ pub struct Failures {
 
 impl Failures {
     /// Counts one failure with that text.
-    pub fn note(&mut self, text: &[u8]) {
-        self.add(&text[..text.len().min(LONGEST)], 1);
+    pub fn note(&mut self, kind: ErrorKind, text: &[u8], example: &[u8]) {
+        let cut = |bytes: &[u8]| bytes[..bytes.len().min(LONGEST)].into();
+        self.add(&Failure { kind, text: cut(text), example: cut(example), count: 1 });
     }
 
     /// Adds the counts of another.
     pub fn merge(&mut self, other: &Self) {
-        other.texts.iter().for_each(|failure| self.add(&failure.text, failure.count));
+        other.texts.iter().for_each(|failure| self.add(failure));
         self.unlisted += other.unlisted;
     }
 
@@ -48,11 +54,12 @@ impl Failures {
         self.unlisted
     }
 
-    fn add(&mut self, text: &[u8], count: u64) {
-        match self.texts.iter().position(|failure| *failure.text == *text) {
-            Some(at) => self.texts[at].count += count,
-            None if self.texts.len() < DISTINCT => self.texts.push(Failure { text: text.into(), count }),
-            None => self.unlisted += count,
+    fn add(&mut self, more: &Failure) {
+        let is_alike = |known: &Failure| (known.kind, &known.text) == (more.kind, &more.text);
+        match self.texts.iter().position(is_alike) {
+            Some(at) => self.texts[at].count += more.count,
+            None if self.texts.len() < DISTINCT => self.texts.push(more.clone()),
+            None => self.unlisted += more.count,
         }
     }
 }
@@ -65,19 +72,21 @@ mod tests {
     fn the_first_texts_are_kept_and_the_others_counted() {
         let mut failures = Failures::default();
         for k in 0..100_000u32 {
-            failures.note(format!("error {} {}", k % 50_000, "x".repeat(1000)).as_bytes());
+            let text = format!("error {} {}", k % 50_000, "x".repeat(1000));
+            failures.note(ErrorKind::Status, text.as_bytes(), format!("{k}").as_bytes());
         }
         let counts: Vec<u64> = failures.texts().iter().map(|failure| failure.count).collect();
         assert_eq!((counts, failures.unlisted()), (vec![2; DISTINCT], 100_000 - 2 * DISTINCT as u64));
         assert!(failures.texts().iter().all(|failure| failure.text.len() == LONGEST));
         assert!(failures.texts()[1].text.starts_with(b"error 1 "));
+        assert_eq!(*failures.texts()[1].example, *b"1", "the first, not 50001");
     }
 
     #[test]
     fn merging_loses_no_failure() {
         let failures = |texts: &[&str]| {
             let mut failures = Failures::default();
-            texts.iter().for_each(|text| failures.note(text.as_bytes()));
+            texts.iter().for_each(|text| failures.note(ErrorKind::Check, text.as_bytes(), b""));
             failures
         };
         let mut all = failures(&["a", "b", "a"]);

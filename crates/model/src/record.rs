@@ -3,6 +3,7 @@
 //! Records hold facts, never estimates. They are serialised by `store` and read by `judge`.
 
 pub mod counts;
+mod failures;
 mod jvm;
 pub mod samples;
 mod servers;
@@ -25,6 +26,7 @@ use crate::record::counts::Counts;
 use crate::record::samples::Sample;
 use crate::record::steps::StepRecord;
 
+pub use failures::FailedReplies;
 pub use jvm::JvmPauses;
 pub use servers::{DatabaseFacts, PeerFacts};
 
@@ -106,7 +108,6 @@ pub struct RequestRecord {
     /// The clock after the read that completed it.
     pub done: Timestamp,
     pub operation: OperationId,
-    /// How it ended.
     pub outcome: Outcome,
 }
 
@@ -254,7 +255,6 @@ pub enum WindowEnd {
 /// histograms only. Quantiles are exact (nearest rank on the window's own records).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OperationFigures {
-    /// The operation.
     pub operation: OperationId,
     /// Good replies.
     pub ok: u64,
@@ -262,15 +262,12 @@ pub struct OperationFigures {
     pub response_sum: Nanoseconds,
     /// Sum of service times of good replies.
     pub service_sum: Nanoseconds,
-    /// Median response time.
     pub response_p50: Nanoseconds,
-    /// Median service time.
     pub service_p50: Nanoseconds,
     /// 90th percentile of response time.
     pub response_p90: Nanoseconds,
     /// 90th percentile of service time.
     pub service_p90: Nanoseconds,
-    /// Longest response time.
     pub response_max: Nanoseconds,
 }
 
@@ -760,6 +757,8 @@ pub struct TrialRecord {
     /// What was found before it was measured, one per point; empty in older records.
     pub preparations: Vec<Preparation>,
     pub memory: Vec<RoleMemory>,
+    /// What was said of failed requests, in any of its windows; empty in older records.
+    pub failures: Vec<FailedReplies>,
     /// Share of the machine's CPU time stolen by the hypervisor over the block, in parts of 1.
     pub steal: f64,
     /// CPU of the whole machine by role while the trial's batch was measured, the same in all trials of the batch; `None`

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::{Pairing, Preparation};
-use weighbridge_model::record::{RoleMemory, ServiceFacts, TrialRecord, Void};
+use weighbridge_model::record::{FailedReplies, RoleMemory, ServiceFacts, TrialRecord, Void};
 
 use crate::counts::{read_counts, write_counts};
 use crate::digests::sha256_hex;
@@ -51,6 +51,9 @@ struct WireTrial {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     preparations: Vec<Preparation>,
     memory: Vec<RoleMemory>,
+    /// Absent if no request failed, and in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    failures: Vec<FailedReplies>,
     steal: f64,
     /// Absent in records from before CPU was accounted by role.
     #[serde(default)]
@@ -125,6 +128,7 @@ pub(crate) fn encode(
         pairings: trial.pairings.clone(),
         preparations: trial.preparations.clone(),
         memory: trial.memory.clone(),
+        failures: trial.failures.clone(),
         steal: trial.steal,
         machine: trial.machine,
         samples_left_out: samples.is_some().then(|| trial.all_samples_left_out()),
@@ -211,6 +215,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
         pairings: wire.pairings,
         preparations: wire.preparations,
         memory,
+        failures: wire.failures,
         steal: wire.steal,
         machine: wire.machine,
         void: wire.void,

@@ -218,7 +218,7 @@ fn summary_of(
     let are_statuses_asked = is_latency_asked;
     let is_latency_asked = is_latency_asked && figures.response.quantiles[0].1 != Err(Withheld::QueueGrew);
     let messages = messages(&record.tallies, &job.workload.streams(), figures.took);
-    let said = |FailureText { text, count }: &FailureText| Failure { text: text.clone(), count: *count };
+    let said = |FailureText { text, count, .. }: &FailureText| Failure { text: text.clone(), count: *count };
     let names = job.workload.operations();
     let operation = |of: &judged::OperationTimes| Operation {
         name: names.get(of.operation.index()).cloned().unwrap_or_default(),

@@ -422,7 +422,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.record_memory(point);
             self.warn_samples(point);
             self.record_processes()?;
-            self.warn_failures();
+            self.warn_failures(point);
             for &variant in order.connects.iter().rev() {
                 self.context.clients.get(variant).call(move |generator| generator.detach(variant));
             }

@@ -8,10 +8,12 @@ use weighbridge_model::event::Event;
 use weighbridge_model::id::PointId;
 use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{RoleMemory, Traffic, WindowFigures, WindowKind, WindowRecord};
+use weighbridge_model::record::{
+    FailedReplies, RoleMemory, Traffic, WindowFigures, WindowKind, WindowRecord,
+};
 
 use super::{Abort, Block, BoundWorkload};
-use crate::failures;
+use crate::failures::{self, FailureText};
 use crate::variant::roles::Role;
 use crate::variant::running::RunningVariant;
 
@@ -47,11 +49,15 @@ impl Block<'_, '_> {
         }
     }
 
-    pub(super) fn warn_failures(&mut self) {
+    /// Tells what was said of failed requests at a point, and records it.
+    pub(super) fn warn_failures(&mut self, point: PointId) {
         for (index, failures) in std::mem::take(&mut self.failures) {
             let name = &self.variants[index].name;
-            for said in failures::shown(&failures, self.context.launcher.secrets) {
-                (self.emit)(Event::Warning { text: format!("requests to `{name}` failed: {}", said.text) });
+            for FailureText { text, kind, example, count } in
+                failures::shown(&failures, self.context.launcher.secrets)
+            {
+                (self.emit)(Event::Warning { text: format!("requests to `{name}` failed: {text}") });
+                self.trials[index].failures.push(FailedReplies { point, kind, text, example, count });
             }
         }
     }

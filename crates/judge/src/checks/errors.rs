@@ -1,12 +1,12 @@
 //! Did the variant answer, and answer well?
 
 use weighbridge_model::quantity::{Ratio, grouped};
-use weighbridge_model::record::{ErrorCounts, ErrorKind};
+use weighbridge_model::record::{ErrorCounts, ErrorKind, FailedReplies, WindowKind, WindowRecord};
 
 use super::{Alarm, CheckContext, Impact, VariantTotals};
 use crate::question::Scope;
 use crate::records::Cell;
-use crate::thresholds::ERROR_SHARE;
+use crate::thresholds::{ERROR_SHARE, WRONG_SHARE};
 
 pub(super) fn not_measured() -> Alarm {
     Alarm {
@@ -40,6 +40,39 @@ pub(super) fn errors(context: &CheckContext<'_>) -> Option<Alarm> {
             by_kind(&counts)
         ),
         remedy: "look at the service's output; times and throughput are of good replies",
+    })
+}
+
+/// Replies of good status with wrong content in any window after the warm-up: what answers wrongly does other work, however
+/// fast, and its owner wants to know.
+pub(super) fn wrong_replies(context: &CheckContext<'_>) -> Option<Alarm> {
+    let trials = || context.totals.cells.iter().flat_map(|cell| &cell.trials);
+    let (mut wrong, mut requests) = (0, 0);
+    let is_here = |window: &&WindowRecord| window.point == context.point && window.kind != WindowKind::WarmUp;
+    for window in trials().flat_map(|trial| &trial.windows).filter(is_here) {
+        wrong += window.figures.errors.check;
+        requests += window.figures.begun();
+    }
+    let mut said: Vec<FailedReplies> = Vec::new();
+    let told = trials().flat_map(|trial| &trial.failures);
+    for one in told.filter(|one| one.point == context.point && one.kind == ErrorKind::Check) {
+        match said.iter_mut().find(|known| known.text == one.text) {
+            Some(known) => known.count += one.count,
+            None => said.push(one.clone()),
+        }
+    }
+    let kind = |one: &FailedReplies| {
+        let example =
+            if one.example.is_empty() { String::new() } else { format!(" (first: {})", one.example) };
+        format!("{} {}{example}", grouped(one.count), one.text)
+    };
+    let kinds: Vec<String> = said.iter().map(kind).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join("; ")) };
+    (wrong > 0).then(|| Alarm {
+        impact: if wrong as f64 >= WRONG_SHARE * requests as f64 { Impact::Invalid } else { Impact::Suspect },
+        name: "wrong replies",
+        evidence: format!("{} of {} replies have wrong content{kinds}", grouped(wrong), grouped(requests)),
+        remedy: "mend the service: a reply that is wrong costs nothing that can be compared",
     })
 }
 

@@ -54,6 +54,7 @@ const CHECKS: &[Check] = &[
     network::no_null_path,
     network::wrong_transport,
     network::another_way,
+    errors::wrong_replies,
     errors::errors,
     errors::errors_elsewhere,
     errors::timeouts,
@@ -82,6 +83,7 @@ const CHECKS: &[Check] = &[
 const CAPACITY_CHECKS: &[Check] = &[
     capacity::ends,
     capacity::repeated_steps,
+    errors::wrong_replies,
     generator::shared_core,
     network::wrong_transport,
     network::another_way,

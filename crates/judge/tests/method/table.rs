@@ -6,9 +6,10 @@ use common::{Place, add_window, cost, failed, good, noisy, question, random, run
 use weighbridge_judge::{Lifetime, Load, Placement, detail, summarise};
 use weighbridge_model::detail::{DotKind, TimeKind};
 use weighbridge_model::estimate::{ContrastKind, Effect, Quantity, Validity, Verdict};
+use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::{Bytes, Ratio};
 use weighbridge_model::record::{
-    ErrorKind, Traffic, TrialRecord, Void, WindowEnd, WindowFigures, WindowKind,
+    ErrorKind, FailedReplies, Traffic, TrialRecord, Void, WindowEnd, WindowFigures, WindowKind,
 };
 use weighbridge_model::summary::{Severity, Summary};
 
@@ -303,6 +304,33 @@ fn few_errors_are_a_note_with_counts() {
     let finding = summary.findings.iter().find(|f| f.name == "errors").unwrap();
     assert_eq!(finding.evidence, "2 of 12,000 requests failed: 2 reset");
     assert_eq!(summary.validity, Validity::Valid);
+}
+
+#[test]
+fn a_wrong_reply_is_told_with_its_kinds_and_one_in_a_hundred_invalidates() {
+    let told = |wrong_in_each: u64, windows: usize| {
+        let mut trials = plain(2.0);
+        let mut of_b: Vec<_> = trials.iter_mut().filter(|trial| trial.variant.0 == 1).collect();
+        let mut failed = of_b.iter_mut().flat_map(|trial| &mut trial.windows);
+        (0..windows).for_each(|_| failed.next().unwrap().figures.errors.check = wrong_in_each);
+        let said = |text: &str, example: &str, count| FailedReplies {
+            point: PointId(0),
+            kind: ErrorKind::Check,
+            text: text.to_owned(),
+            example: example.to_owned(),
+            count,
+        };
+        of_b[0].failures = vec![said("stale", "k7", 1), said("foreign", "", 1)];
+        of_b[1].failures = vec![said("stale", "k9", 1)];
+        summarise(&question(&["a", "b"]), &trials)
+    };
+    let summary = told(1, 3);
+    let finding = summary.findings.iter().find(|one| one.name == "wrong replies").expect("a finding");
+    assert_eq!((finding.severity, &finding.subject[..]), (Severity::Warning, "b"));
+    assert_eq!(finding.evidence, "3 of 12,000 replies have wrong content: 2 stale (first: k7); 1 foreign");
+    assert_eq!(summary.validity, Validity::Suspect);
+    assert_eq!(told(40, 3).validity, Validity::Invalid, "120 of 12,000");
+    assert_eq!(told(39, 3).validity, Validity::Suspect);
 }
 
 #[test]

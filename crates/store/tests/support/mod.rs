@@ -93,6 +93,13 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
             point: PointId(1),
             peak: Bytes::new(random.random_range(0..1 << 30)),
         }],
+        failures: vec![FailedReplies {
+            point: PointId(1),
+            kind: ErrorKind::Check,
+            text: "stale: a value".to_owned(),
+            example: "k17".to_owned(),
+            count: 3,
+        }],
         steal: random.random_range(0.0..0.1),
         machine: Some(MachineCpu {
             span: nanos(&mut random),

@@ -405,6 +405,13 @@ impl Sessions for CacheSessions {
     }
 }
 
+/// What is wrong with a value, and its key's place among those asked for.
+#[derive(Debug, Clone, Copy)]
+struct WrongValue {
+    words: &'static str,
+    at: usize,
+}
+
 /// Checks one reply after another on a slot.
 struct CacheCheck {
     cache: Arc<Cache>,
@@ -423,7 +430,7 @@ struct CacheCheck {
     is_refill: bool,
     status: u16,
     value: ValueReply,
-    wrong: Option<&'static str>,
+    wrong: Option<WrongValue>,
     /// What the last get was.
     kind: Option<OperationId>,
     /// What became of gets since this was last asked.
@@ -536,7 +543,7 @@ impl CacheCheck {
     fn end_value(&mut self) {
         match self.judge() {
             Ok(()) => {}
-            Err(wrong) => self.wrong = self.wrong.or(Some(wrong)),
+            Err(words) => self.wrong = self.wrong.or(Some(WrongValue { words, at: self.at })),
         }
     }
 }
@@ -622,9 +629,13 @@ impl Check for CacheCheck {
 impl Explain for CacheCheck {
     fn explain(&self) -> Option<Cow<'_, [u8]>> {
         match (self.wrong, self.cache.carrier) {
-            (Some(wrong), _) => Some(wrong.as_bytes().into()),
+            (Some(wrong), _) => Some(wrong.words.as_bytes().into()),
             (None, Carrier::Rest) => Some(status_line(self.status).into_bytes().into()),
             (None, Carrier::Commands) => Some(self.words.bytes().into()),
         }
+    }
+
+    fn example(&self) -> &[u8] {
+        self.wrong.map_or(&[], |wrong| &self.asked[wrong.at].name)
     }
 }

@@ -17,6 +17,11 @@ use super::{Reset, SeenReply};
 pub(crate) trait Explain: Reset {
     /// What the peer said, if the reply just checked is a failure.
     fn explain(&self) -> Option<Cow<'_, [u8]>>;
+
+    /// What that reply was about, such as a key; empty where nothing is known.
+    fn example(&self) -> &[u8] {
+        &[]
+    }
 }
 
 /// The texts of one variant's failed replies, shared by its checks. Locked only when a reply has failed.
@@ -85,10 +90,10 @@ impl<C: Explain> Check for Noted<C> {
 
     fn done(&mut self) -> Outcome {
         let outcome = self.check.done();
-        if outcome != Outcome::Ok
+        if let Outcome::Error(kind) = outcome
             && let Some(text) = self.check.explain()
         {
-            self.log.lock().note(&text);
+            self.log.lock().note(kind, &text, self.check.example());
         }
         outcome
     }
