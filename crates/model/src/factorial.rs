@@ -41,6 +41,23 @@ pub struct FactorialTable {
     pub codecs: Vec<MainEffect>,
     /// One for each framing and codec that are neither of them the first.
     pub interactions: Vec<CellInteraction>,
+    /// One for each codec but the first, with the last framing; absent in older summaries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<DifferenceParts>,
+}
+
+/// What a variant with another framing and another codec differs by from the first, and the parts of it: they add up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DifferenceParts {
+    pub framing: String,
+    pub codec: String,
+    pub whole: Estimate,
+    /// Of the framing alone, with the first codec.
+    pub of_framing: Estimate,
+    /// Of the codec alone, with the first framing.
+    pub of_codec: Estimate,
+    /// Of both together, beyond what each differs by alone.
+    pub of_both: Estimate,
 }
 
 /// What one value of a factor costs more than the first, on average over the values of the other factor.

@@ -2,7 +2,7 @@
 //! costs more than the first, and where the two do not add up.
 
 use weighbridge_model::estimate::{Estimate, Quantity};
-use weighbridge_model::factorial::{CellInteraction, Factorial, FactorialTable, MainEffect};
+use weighbridge_model::factorial::{CellInteraction, DifferenceParts, Factorial, FactorialTable, MainEffect};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::Additivity;
 use weighbridge_model::summary::Summary;
@@ -80,6 +80,26 @@ pub(crate) fn additivity(table: &FactorialTable) -> String {
     }
 }
 
+/// `Of the -12.3 µs [-13, -11] by which grpc/protobuf differs from http1/json, -8 µs [-9, -7] is the framing, …`
+pub(crate) fn parts(factorial: &Factorial, table: &FactorialTable) -> Vec<String> {
+    let first = [factorial.framings.first(), factorial.codecs.first()].map(|one| one.map(|name| clean(name)));
+    let [Some(framing), Some(codec)] = first else { return Vec::new() };
+    let shown = |estimate: &Estimate| joined(&words::difference(table.unit, estimate));
+    let sentence = |one: &DifferenceParts| {
+        format!(
+            "Of the {} by which {}/{} differs from {framing}/{codec} in {}, {} is the framing, {} the codec, and {} both together.",
+            shown(&one.whole),
+            clean(&one.framing),
+            clean(&one.codec),
+            words::label(table.quantity),
+            shown(&one.of_framing),
+            shown(&one.of_codec),
+            shown(&one.of_both)
+        )
+    };
+    table.parts.iter().map(sentence).collect()
+}
+
 fn interaction(table: &FactorialTable, one: &CellInteraction) -> String {
     let difference = joined(&words::difference(table.unit, &one.difference));
     format!("{} with {} {difference} beyond what either costs", clean(&one.framing), clean(&one.codec))
@@ -100,6 +120,7 @@ pub(crate) fn point_lines(
             lines.extend(grid(factorial, table).lines(style, columns));
             lines.extend(effect_table(table, columns).lines(style, columns));
             lines.push(hanging("  ", &additivity(table), columns));
+            lines.extend(parts(factorial, table).iter().map(|text| hanging("", text, columns)));
         }
         if let Some(reason) = &factorial.reason {
             let text = format!("framing and codec of {}: {}", clean(&factorial.of), clean(reason));

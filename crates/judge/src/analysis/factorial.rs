@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use weighbridge_model::estimate::{Estimate, Quantity, Verdict};
 use weighbridge_model::experiment::{CodecName, FramingName, Protocol};
-use weighbridge_model::factorial::{CellInteraction, Factorial, FactorialTable, MainEffect};
+use weighbridge_model::factorial::{CellInteraction, DifferenceParts, Factorial, FactorialTable, MainEffect};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::layering::Additivity;
 
@@ -210,10 +210,29 @@ fn table(
         framings: framing_effects.collect(),
         codecs: codec_effects.collect(),
         interactions: interactions.collect(),
+        parts: (1..codecs.len()).map(|codec| parts(&cells, grid, codec)).collect(),
         figures,
     };
     correct(&mut table);
     Ok(table)
+}
+
+/// What the last framing and a codec differ by from the first ones.
+fn parts(cells: &Cells, grid: &Grid, codec: usize) -> DifferenceParts {
+    let framing = grid.framings.len() - 1;
+    let at = |row: usize, column: usize| {
+        move |r: usize, c: usize| indicator((r, c) == (row, column)) - indicator((r, c) == (0, 0))
+    };
+    let difference = |contrast: Contrast| estimate(&contrast.differences, contrast.first_stage);
+    let (whole, row, column) = (at(framing, codec), at(framing, 0), at(0, codec));
+    DifferenceParts {
+        framing: grid.framings()[framing].to_owned(),
+        codec: grid.codecs()[codec].to_owned(),
+        whole: difference(cells.contrast(whole)),
+        of_framing: difference(cells.contrast(row)),
+        of_codec: difference(cells.contrast(column)),
+        of_both: difference(cells.contrast(|r, c| whole(r, c) - row(r, c) - column(r, c))),
+    }
 }
 
 /// 1 or 0.

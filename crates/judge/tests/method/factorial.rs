@@ -58,7 +58,7 @@ const RUNS: u64 = 60;
 #[test]
 fn planted_costs_are_recovered_and_none_is_invented() {
     let none = [[0.0; 3]; 3];
-    let (mut hits, mut invented) = ([0; 4], 0);
+    let (mut hits, mut part_hits, mut invented) = ([0; 4], [0; 4], 0);
     for seed in 0..RUNS {
         let mut beyond = none;
         beyond[2][2] = 4_000.0;
@@ -69,6 +69,15 @@ fn planted_costs_are_recovered_and_none_is_invented() {
         let effects: Vec<_> = table.framings.iter().chain(&table.codecs).collect();
         for (hits, (effect, truth)) in hits.iter_mut().zip(effects.iter().zip(truths)) {
             let (lower, upper) = effect.difference.interval().expect("an interval");
+            *hits += usize::from((lower..=upper).contains(&truth));
+        }
+        let parts = table.parts.iter().find(|parts| parts.codec == "avro").expect("the last codec");
+        let all = [parts.whole, parts.of_framing, parts.of_codec, parts.of_both];
+        assert!((all[0].point - all[1].point - all[2].point - all[3].point).abs() < 1e-6, "they add up");
+        for (hits, (part, truth)) in
+            part_hits.iter_mut().zip(all.iter().zip([19_000.0, 15_000.0, 0.0, 4_000.0]))
+        {
+            let (lower, upper) = part.interval().expect("an interval");
             *hits += usize::from((lower..=upper).contains(&truth));
         }
         let verdicts: Vec<Verdict> = effects[..3].iter().map(|effect| effect.verdict).collect();
@@ -86,7 +95,8 @@ fn planted_costs_are_recovered_and_none_is_invented() {
         invented += effects.filter(|one| matches!(one.verdict, Verdict::Higher | Verdict::Lower)).count();
         invented += equal.interactions.iter().filter(|one| one.verdict == Additivity::Interaction).count();
     }
-    assert!(hits.iter().all(|&hits| covers(hits, RUNS as usize)), "{hits:?} of {RUNS}");
+    let all = hits.iter().chain(&part_hits);
+    assert!(all.into_iter().all(|&hits| covers(hits, RUNS as usize)), "{hits:?}, {part_hits:?} of {RUNS}");
     // At 5 % six of these tables are wrong on average, each by one row.
     assert!(invented <= 12, "{invented}");
 }

@@ -48,13 +48,14 @@ fn map(one: &Factorial, table: &FactorialTable) -> String {
     };
     let rows: String = one.framings.iter().enumerate().map(row).collect();
     let last: String = (0..one.codecs.len()).map(|at| margin(&table.codecs, at)).collect();
+    let said = std::iter::once(factorial::additivity(table)).chain(factorial::parts(one, table));
     format!(
         "<div class=\"scroll\"{filter}><table class=\"factorial\"><caption>{}{}</caption><thead><tr><td></td>{heads}\
          <th scope=\"col\">the framing adds</th></tr></thead><tbody>\n{rows}<tr><th scope=\"row\">the codec adds</th>{last}\
          <td></td></tr></tbody></table></div>\n{}",
         escape(&factorial::title(one, table)),
         suffix(&point),
-        quiet(&escape(&factorial::additivity(table)))
+        said.map(|text| quiet(&escape(&text))).collect::<String>(),
     )
 }
 

@@ -1,7 +1,7 @@
 //! Synthetic main effects and interactions of framing and codec: one table that adds up in part, and one that is missing.
 
 use weighbridge_model::estimate::{Effect, Estimate, Quantity, Unit, Verdict};
-use weighbridge_model::factorial::{CellInteraction, Factorial, FactorialTable, MainEffect};
+use weighbridge_model::factorial::{CellInteraction, DifferenceParts, Factorial, FactorialTable, MainEffect};
 use weighbridge_model::layering::Additivity;
 
 use super::{estimate, point};
@@ -54,6 +54,14 @@ fn table(quantity: Quantity, scale: f64) -> FactorialTable {
             interaction("http2", 350.0, Additivity::Agrees),
             interaction("grpc", 2_450.0, Additivity::Interaction),
         ],
+        parts: vec![DifferenceParts {
+            framing: "grpc".into(),
+            codec: "protobuf".into(),
+            whole: estimate(15_000.0, 260.0),
+            of_framing: estimate(13_700.0, 240.0),
+            of_codec: estimate(-1_150.0, 190.0),
+            of_both: estimate(2_450.0, 280.0),
+        }],
     }
 }
 
