@@ -79,6 +79,7 @@ fn summary(series: &[Series<'_>], run: Run) -> Summary {
         layering: Default::default(),
         factorials: Vec::new(),
         capacities: Vec::new(),
+        common_rates: Vec::new(),
         unavailable: Vec::new(),
         idle: None,
         calibration: None,

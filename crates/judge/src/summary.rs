@@ -10,7 +10,7 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::legs::{Legs, StampSummary};
 use weighbridge_model::quantity::{Ratio, grouped};
 use weighbridge_model::record::counts::Count;
-use weighbridge_model::record::{ErrorCounts, Traffic, TrialRecord, WindowRecord};
+use weighbridge_model::record::{ErrorCounts, Traffic, TrialRecord, WindowKind, WindowRecord};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Figure, Finding, Goal, OtherWindows, PointPairing, SCHEMA_VERSION, SampleCounts,
     Spread, Summary, VariantSummary,
@@ -137,6 +137,7 @@ pub(crate) fn summary_of_records(
         layering,
         factorials: factorials.end(),
         capacities,
+        common_rates: capacity::common_rates(question, records),
         unavailable,
         idle: question.idle.clone(),
         calibration: None,
@@ -365,9 +366,13 @@ impl<'a> Table<'a> {
         let (headline, has_codecs) = (self.question.headline, self.question.has_codecs_to_compare());
         let asks_capacity = self.question.objectives(self.id).is_some();
         let counts = self.samples.iter().any(|scopes| scopes[0].counts());
+        let is_measured = trials()
+            .flat_map(|trial| &trial.windows)
+            .any(|window| window.kind == WindowKind::Measured && window.point == self.id);
         let is_told = move |quantity: Quantity| match quantity {
             Quantity::Capacity => asks_capacity,
-            _ if asks_capacity => false,
+            // What one step tells of single operations is too little; the table of rates has their means.
+            _ if asks_capacity && !(is_measured && scope.is_whole()) => false,
             Quantity::WireBytesPerOperation => has_links,
             Quantity::PayloadBytesPerOperation => has_codecs,
             Quantity::RestoreTime => restores,

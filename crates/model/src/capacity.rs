@@ -20,6 +20,13 @@ pub struct CapacityFound {
     pub outcome: CapacityOutcome,
 }
 
+/// A rate that all variants keep, and at which they were measured beside each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommonRate {
+    pub point: PointLabel,
+    pub rate_per_s: f64,
+}
+
 /// How sure a capacity is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::capacity::CapacityFound;
+use crate::capacity::{CapacityFound, CommonRate};
 use crate::estimate::{Effect, Estimate, Quantity, Unit, Validity, Verdict};
 use crate::factorial::Factorial;
 use crate::id::PointLabel;
@@ -389,6 +389,9 @@ pub struct Summary {
     /// The capacity of each variant at each point by each objective; left out where none is asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capacities: Vec<CapacityFound>,
+    /// At each point with capacities, the rate at which its costs were measured; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub common_rates: Vec<CommonRate>,
     /// Variants that could not be measured: name, and reason with remedy.
     pub unavailable: Vec<(String, String)>,
     /// How idle cores waited; absent if unknown.

@@ -28,9 +28,16 @@ pub struct ResultTable {
     /// What must be known of some of its figures; left out if nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Whether it answers what the experiment asks, so that what is short shows it too; left out if not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_answer: bool,
     /// How to draw it; left out if it should not be drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drawing: Option<TableDrawing>,
+}
+
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -93,8 +93,10 @@ fn capacities(summary: &Summary, label: &PointLabel) -> String {
         format!("| {cells} | {} |\n", escape(&capacity::remark(one)))
     };
     let rows: String = found.iter().map(row).collect();
+    let others = capacity::common_rate(summary, label).map(|text| format!("\n{}\n", escape(&text)));
+    let others = others.unwrap_or_default();
     format!(
-        "{title}\n| variant | keeps | up to | 95 % interval | remark |\n| --- | --- | ---: | --- | --- |\n{rows}"
+        "{title}\n| variant | keeps | up to | 95 % interval | remark |\n| --- | --- | ---: | --- | --- |\n{rows}{others}"
     )
 }
 
@@ -198,6 +200,7 @@ fn crossed(summary: &Summary, factorial: &Factorial) -> String {
             text.push_str(&line(&factorial::effect_name(effect), &factorial::effect_cells(table, effect)));
         }
         text.push_str(&notes(&[factorial::additivity(table)]));
+        text.push_str(&notes(&factorial::parts(factorial, table)));
         text
     };
     let tables: String = factorial::tables(summary, factorial).into_iter().map(table).collect();

@@ -2,11 +2,11 @@
 //!
 //! It says no more than the verdict allows: undecided costs are called so, and invalid ones have no figure.
 
-use weighbridge_model::estimate::{Phrase, Verdict};
+use weighbridge_model::estimate::{Phrase, Quantity, Statistic, Verdict};
 use weighbridge_model::summary::{Cost, Summary};
 
 use crate::text::clean;
-use crate::words;
+use crate::{capacity, words};
 
 /// A piece of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(crate) fn sentence(summary: &Summary, cost: &Cost) -> Vec<Piece> {
         place: place(summary, cost),
     };
     let (Some(difference), true) = (&cost.difference, words::has_figures(cost)) else {
-        return unknown(parts, cost);
+        return limits(summary, cost).unwrap_or_else(|| unknown(parts, cost));
     };
     let shown = words::difference(cost.unit, difference);
     let (change, difference, margin) = match &cost.ratio {
@@ -67,6 +67,33 @@ fn interval(change: &words::Shown) -> String {
 pub(crate) fn spoken(summary: &Summary, cost: &Cost) -> String {
     let pieces = sentence(summary, cost);
     pieces.iter().map(|(Piece::Words(text) | Piece::Name(text) | Piece::Strong(text))| &**text).collect()
+}
+
+/// One line where other statistics of the same times change otherwise than the headline: by more than the margin beyond its
+/// interval, or the other way. `None` where they agree, and where the headline is no time.
+pub(crate) fn other_statistics(summary: &Summary, cost: &Cost) -> Option<String> {
+    let headline = cost.quantity;
+    if headline.statistic() == Statistic::Other || !words::has_figures(cost) {
+        return None;
+    }
+    let (lower, upper) = cost.ratio?.interval()?;
+    let margin = 1.0 + summary.margin.get();
+    let moves_otherwise = |other: &&Cost| {
+        let is_beside = (&other.point, &other.variant, &other.operation)
+            == (&cost.point, &cost.variant, &cost.operation)
+            && other.quantity.is_response() == headline.is_response();
+        let is_time = other.quantity.statistic() != Statistic::Other;
+        let apart = |(low, high): (f64, f64)| low > upper * margin || high * margin < lower;
+        let interval = other.ratio.and_then(|ratio| ratio.interval());
+        is_beside && is_time && words::has_figures(other) && interval.is_some_and(apart)
+    };
+    let changes = summary.costs.iter().filter(moves_otherwise).map(|other| {
+        let name = words::label(other.quantity).replace("response ", "").replace("service ", "");
+        let words::Shown { point, interval } = other.ratio.as_ref().map(words::change)?;
+        Some(format!("{name} {point}{}", interval.map(|both| format!(" {both}")).unwrap_or_default()))
+    });
+    let changes: Vec<String> = changes.flatten().collect();
+    (!changes.is_empty()).then(|| format!("Not so at every quantile: {}.", changes.join(", ")))
 }
 
 fn text(text: impl Into<String>) -> Piece {
@@ -136,6 +163,18 @@ fn undecided(parts: SentenceParts, change: &words::Shown, margin: &str) -> Vec<P
     ]
 }
 
+/// Where there is only a limit of a capacity, the limit is the answer.
+fn limits(summary: &Summary, cost: &Cost) -> Option<Vec<Piece>> {
+    if cost.quantity != Quantity::Capacity || cost.verdict != Verdict::Withheld {
+        return None;
+    }
+    let names = [&cost.variant[..], words::baseline(summary, &cost.point)];
+    let limits = capacity::limits(summary, &cost.point, names)?;
+    let point = words::point(&cost.point);
+    let point = if point.is_empty() { point } else { format!(", at {point}") };
+    Some(vec![Piece::Strong(limits), text(format!("{point}."))])
+}
+
 fn unknown(parts: SentenceParts, cost: &Cost) -> Vec<Piece> {
     let reason = cost.reason.as_deref().map_or_else(|| cost.verdict.name().to_owned(), clean);
     vec![
@@ -168,7 +207,7 @@ fn place(summary: &Summary, cost: &Cost) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::estimate::{Effect, Estimate, Quantity, Unit};
+    use weighbridge_model::estimate::{Effect, Estimate, Unit};
     use weighbridge_model::quantity::Ratio;
 
     fn estimate(point: f64, half: f64) -> Option<Estimate> {
@@ -224,6 +263,31 @@ mod tests {
             let cost = cost(Quantity::ResponseP50, verdict);
             assert_eq!(spoken(&summary(&cost), &cost), sentence_of_it);
         }
+    }
+
+    #[test]
+    fn statistics_that_change_otherwise_are_told_beside_the_headline() {
+        let of = |quantity, point| Cost {
+            ratio: estimate(point, 0.01),
+            headline: quantity == Quantity::ResponseMean,
+            ..cost(quantity, Verdict::Higher)
+        };
+        let headline = of(Quantity::ResponseMean, 1.58);
+        let mut summary = summary(&headline);
+        let alike = of(Quantity::ResponseP90, 1.60);
+        summary.costs = vec![headline.clone(), alike];
+        assert_eq!(other_statistics(&summary, &headline), None, "within 2 % of the interval");
+        let elsewhere = Cost { operation: "ping".to_owned(), ..of(Quantity::ResponseP99, 0.09) };
+        let sent_later = of(Quantity::ServiceP50, 9.0);
+        summary.costs.extend([elsewhere, sent_later]);
+        assert_eq!(other_statistics(&summary, &headline), None);
+        summary.costs.extend([of(Quantity::ResponseP50, 2.26), of(Quantity::ResponseP99, 0.09)]);
+        assert_eq!(
+            other_statistics(&summary, &headline).as_deref(),
+            Some("Not so at every quantile: p50 +126.0 % [+125.0, +127.0], p99 -91.0 % [-92.0, -90.0].")
+        );
+        let throughput = of(Quantity::Throughput, 0.5);
+        assert_eq!(other_statistics(&summary, &throughput), None);
     }
 
     #[test]

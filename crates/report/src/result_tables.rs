@@ -87,7 +87,10 @@ pub(crate) fn heads(table: &ResultTable, choice: ColumnChoice) -> Vec<TableHead>
 pub(crate) fn cells(table: &ResultTable, row: &[TableCell], choice: ColumnChoice) -> Vec<String> {
     let mut cells = Vec::new();
     for (at, (column, cell)) in table.columns.iter().zip(row).enumerate() {
-        let Shown { point, interval } = shown(cell, column.unit);
+        let Shown { mut point, interval } = shown(cell, column.unit);
+        if let (TableCell::Difference { verdict, .. }, ColumnChoice::WithoutIntervals) = (cell, choice) {
+            point = format!("{point} {}", Verdict::name(*verdict));
+        }
         cells.push(point);
         if has_intervals(table, at) && choice == ColumnChoice::All {
             cells.push(interval.unwrap_or_default());
@@ -106,22 +109,34 @@ fn has_intervals(table: &ResultTable, at: usize) -> bool {
 
 /// The tables of a point for a terminal.
 pub(crate) fn point_lines(summary: &Summary, point: &PointLabel, style: Style, most: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for table in at(summary, point) {
-        lines.push(String::new());
-        lines.push(style.paint(Tone::Strong, &hanging("", &clean(&table.title), most)));
-        let whole = aligned(table, ColumnChoice::All);
-        let fitting = match whole.width() <= most {
-            true => whole,
-            false => aligned(table, ColumnChoice::WithoutIntervals),
-        };
-        lines.extend(fitting.lines(style, most));
-        for text in [&table.reading].into_iter().chain(&table.notes) {
-            let folded = fold(&clean(text), "  ", "  ", most, Wide::Cut);
-            lines.extend(folded.iter().map(|line| style.paint(Tone::Secondary, line)));
-        }
-    }
-    lines
+    at(summary, point)
+        .flat_map(|table| table_lines(table, style, most).chain(reading(table, style, most)))
+        .collect()
+}
+
+/// Those alone that answer what the experiment asks, without how to read them.
+pub(crate) fn answer_lines(summary: &Summary, point: &PointLabel, style: Style, most: usize) -> Vec<String> {
+    at(summary, point)
+        .filter(|table| table.is_answer)
+        .flat_map(|table| table_lines(table, style, most))
+        .collect()
+}
+
+fn table_lines(table: &ResultTable, style: Style, most: usize) -> impl Iterator<Item = String> {
+    let title = style.paint(Tone::Strong, &hanging("", &clean(&table.title), most));
+    let whole = aligned(table, ColumnChoice::All);
+    let fitting = match whole.width() <= most {
+        true => whole,
+        false => aligned(table, ColumnChoice::WithoutIntervals),
+    };
+    [String::new(), title].into_iter().chain(fitting.lines(style, most))
+}
+
+/// How to read a table, and what must be known of it.
+fn reading(table: &ResultTable, style: Style, most: usize) -> Vec<String> {
+    let texts = [&table.reading].into_iter().chain(&table.notes);
+    let folded = texts.flat_map(|text| fold(&clean(text), "  ", "  ", most, Wide::Cut));
+    folded.map(|line| style.paint(Tone::Secondary, &line)).collect()
 }
 
 /// A variant of several rows is named once, above them.

@@ -90,6 +90,8 @@ impl Page<'_> {
         for cost in words::headlines(self.summary) {
             let sentence = self.folded("", &sentence(self.summary, cost));
             lines.push(self.style.paint(words::tone(cost), &sentence));
+            let others = plain::other_statistics(self.summary, cost).filter(|_| is_few);
+            lines.extend(others.map(|text| self.folded("", &text)));
         }
         lines.extend(self.advice());
         lines.extend(gate_lines(self.gates, self.style, self.columns));
@@ -121,13 +123,14 @@ impl Page<'_> {
         lines
     }
 
-    /// Capacities, or absolute figures.
+    /// Absolute figures; of a search, capacities, and then those at the rate that all keep.
     fn figures(&self, point: &Point<'_>) -> Vec<String> {
         let mut lines = self.condition(point);
         let capacities = capacity::at(self.summary, point.label);
         if !capacities.is_empty() {
             lines.extend(capacity::table(&capacities).lines(self.style, self.columns));
-            return lines;
+            let Some(at) = capacity::common_rate(self.summary, point.label) else { return lines };
+            lines.push(at);
         }
         let table = figures_table(&point.variants, true);
         if table.width() <= self.columns {

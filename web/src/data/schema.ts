@@ -195,6 +195,7 @@ export interface Everything {
   CellInteraction?: CellInteraction;
   Chain?: Chain;
   CliffChange?: CliffChange;
+  CommonRate?: CommonRate;
   Cost?: Cost;
   Course?: Course;
   CpuRoles?: CpuRoles;
@@ -202,6 +203,7 @@ export interface Everything {
   Density?: Density;
   Detail?: Detail;
   Detectable?: Detectable;
+  DifferenceParts?: DifferenceParts;
   DotKind?: DotKind;
   Effect?: Effect;
   ErrorCounts?: ErrorCounts;
@@ -640,6 +642,15 @@ export interface StageCost {
   unit: Unit;
 }
 /**
+ * A rate that all variants keep, and at which they were measured beside each other.
+ */
+export interface CommonRate {
+  point: {
+    [k: string]: string;
+  };
+  rate_per_s: number;
+}
+/**
  * Variant minus baseline in one quantity.
  */
 export interface Cost {
@@ -976,6 +987,17 @@ export interface Level {
   name: string;
 }
 /**
+ * What a variant with another framing and another codec differs by from the first, and the parts of it: they add up.
+ */
+export interface DifferenceParts {
+  codec: string;
+  framing: string;
+  of_both: Estimate;
+  of_codec: Estimate;
+  of_framing: Estimate;
+  whole: Estimate;
+}
+/**
  * Errors counted by kind.
  */
 export interface ErrorCounts {
@@ -1057,6 +1079,10 @@ export interface FactorialTable {
    * One for each framing and codec that are neither of them the first.
    */
   interactions: CellInteraction[];
+  /**
+   * One for each codec but the first, with the last framing; absent in older summaries.
+   */
+  parts?: DifferenceParts[];
   quantity: Quantity;
   unit: Unit;
 }
@@ -1507,6 +1533,10 @@ export interface Summary {
    */
   carried?: Carried[];
   /**
+   * At each point with capacities, the rate at which its costs were measured; left out where there are none.
+   */
+  common_rates?: CommonRate[];
+  /**
    * Workload, load model and connections of each point, in words.
    */
   conditions: string[];
@@ -1734,6 +1764,10 @@ export interface ResultTable {
    * How to draw it; left out if it should not be drawn.
    */
   drawing?: TableDrawing | null;
+  /**
+   * Whether it answers what the experiment asks, so that what is short shows it too; left out if not.
+   */
+  is_answer?: boolean;
   /**
    * For programs, the same in every run: `collectors`.
    */

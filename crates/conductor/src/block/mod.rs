@@ -156,9 +156,9 @@ pub(crate) struct PriorDecisions<'a> {
 }
 
 /// How a point is measured.
-enum Manner {
+enum Manner<'w> {
     Windows(Arrangement),
-    Steps(StepPlan),
+    Steps(StepPlan<'w>),
 }
 
 struct BoundWorkload {
@@ -416,7 +416,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 Manner::Windows(arrangement) => {
                     self.measure_point(point, &bound, arrangement, measured / points)?;
                 }
-                Manner::Steps(plan) => self.measure_steps(point, plan, prior.steps, measured / points)?,
+                Manner::Steps(plan) => self.measure_steps(plan, prior.steps, measured / points)?,
             }
             self.record_traffic(point, &link_counters);
             self.record_memory(point);
@@ -431,12 +431,12 @@ impl<'a, 'b> Block<'a, 'b> {
     }
 
     /// How a point is measured, as the experiment asks and earlier blocks decided.
-    fn manner(
+    fn manner<'w>(
         &mut self,
         point: PointId,
-        bound: &[BoundWorkload],
+        bound: &'w [BoundWorkload],
         prior: PriorDecisions<'_>,
-    ) -> Result<Manner, Abort> {
+    ) -> Result<Manner<'w>, Abort> {
         match &self.context.experiment.capacity {
             None => self.arrange(point, bound, prior).map(Manner::Windows),
             Some(spec) => self.choose_rates(point, spec, bound, prior.steps).map(Manner::Steps),

@@ -48,6 +48,7 @@ pub(super) fn actions(point: &TabledPoint<'_>) -> Option<ResultTable> {
         rows,
         notes: actions.iter().filter_map(shared_note).collect(),
         drawing: Some(TableDrawing::Bars { value: 4 }),
+        ..ResultTable::default()
     })
 }
 
@@ -110,6 +111,7 @@ pub(super) fn attempts(point: &TabledPoint<'_>) -> Option<ResultTable> {
         rows: rows.collect(),
         notes: vec!["Attempts are counted for all operations together.".to_owned()],
         drawing: Some(TableDrawing::Bars { value: 3 }),
+        ..ResultTable::default()
     })
 }
 

@@ -1,10 +1,11 @@
 //! The capacity of each variant by each objective, for the summary and for charts.
 
-use weighbridge_model::capacity::{CapacityFound, CapacityOutcome};
+use weighbridge_model::capacity::{CapacityFound, CapacityOutcome, CommonRate};
 use weighbridge_model::detail::{Capacity, CapacityStep, Kept};
 use weighbridge_model::estimate::{Estimate, Unit};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::objective::{Measure, Objectives};
+use weighbridge_model::record::steps::StepKind;
 
 use crate::capacity::{CapacityEnd, CapacityEstimate, Class, CurvePoint, LimitedBy, curve};
 use crate::estimate::BlockSteps;
@@ -26,7 +27,18 @@ pub(crate) fn found(
     question.variants().flat_map(|(variant, _)| of_variant(variant)).collect()
 }
 
-/// The same with every rate that was measured, for charts.
+/// Of every point at which variants were measured at a rate that all keep.
+pub(crate) fn common_rates(question: &Question, records: &Records<'_>) -> Vec<CommonRate> {
+    let trials = || records.used.iter().flat_map(|block| &block.trials);
+    let of_point = |(id, point): (PointId, &Point)| {
+        let mut steps = trials().filter_map(|trial| trial.steps.get(id.index())).flatten();
+        let common = steps.find(|one| one.step.kind == StepKind::Common)?;
+        Some(CommonRate { point: point.label.clone(), rate_per_s: common.step.rate.get() })
+    };
+    question.points().filter_map(of_point).collect()
+}
+
+/// The capacities with every rate that was measured, for charts.
 pub(crate) fn charted(question: &Question, records: &Records<'_>) -> Vec<Capacity> {
     let mut charted = Vec::new();
     for (id, point) in question.points() {

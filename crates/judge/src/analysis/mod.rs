@@ -1,5 +1,5 @@
 //! What a run says beyond costs and verdicts: layers, framings and codecs, sizes, variance components, relays, goodput, legs of
-//! service times, CPU time by role; and tables of actions, attempts, collectors and scaling.
+//! service times, CPU time by role; and tables of actions, attempts, collectors, scaling and listed rates.
 
 mod actions;
 pub mod capacity;
@@ -10,6 +10,7 @@ pub mod latency_parts;
 pub mod layers;
 pub mod legs;
 pub mod machine;
+mod rates;
 pub mod roles;
 mod scaling;
 pub mod sizes;
@@ -42,7 +43,8 @@ pub(crate) fn tables(
     let of_point = |(id, facts)| {
         let point = TabledPoint { question, records, id, facts, summaries };
         let actions = [actions::actions(&point), actions::attempts(&point)];
-        actions.into_iter().chain(collectors::tables(&point)).chain([scaling::scaling(&point)])
+        let rates = [scaling::scaling(&point), rates::rates(&point), rates::starts(&point)];
+        actions.into_iter().chain(collectors::tables(&point)).chain(rates)
     };
     question.points().flat_map(of_point).flatten().collect()
 }

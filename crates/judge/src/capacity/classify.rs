@@ -1,6 +1,6 @@
 //! What one step shows.
 
-use weighbridge_model::objective::{ACHIEVED_LEAST, Objectives};
+use weighbridge_model::objective::{ACHIEVED_LEAST, Measure, Objectives, Resolved};
 use weighbridge_model::record::steps::{COUNTED, StepEnd, StepFigure, StepRecord};
 
 use crate::stats::student::two_sided_quantile;
@@ -61,6 +61,21 @@ pub(super) fn is_kept(objectives: &Objectives, objective: usize, step: &StepReco
         Class::Undecided => load_ratio(objectives, objective, step) <= 1.0,
         Class::Exceeded | Class::Cut | Class::Generator => false,
     }
+}
+
+/// Whether the limit of a time lies below the shortest of all good replies, so that no statistic of them can keep it.
+pub(super) fn is_hopeless(objectives: &Objectives, objective: usize, step: &StepRecord) -> bool {
+    let (response, service) = step.tallies.ok();
+    let is_below = |condition: &Resolved| {
+        let times = match condition.measure {
+            Measure::Response(_) => &response,
+            Measure::Service(_) => &service,
+            Measure::Errors => return false,
+        };
+        !times.is_empty() && times.min() as f64 > condition.limit.value()
+    };
+    let of_all = |condition: &&Resolved| condition.objective == objective && condition.operation.is_none();
+    objectives.conditions().iter().filter(of_all).any(is_below)
 }
 
 /// The largest of a step's figures as a multiple of its limit: above 1 where the objective is exceeded.

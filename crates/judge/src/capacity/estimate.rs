@@ -93,7 +93,7 @@ pub fn capacities(
 ) -> Vec<CapacityEstimate> {
     let grid = by_rate(objectives, blocks, |kind| kind == StepKind::Grid);
     let all = by_rate(objectives, blocks, |kind| matches!(kind, StepKind::Grid | StepKind::Extra));
-    let tried = by_rate(objectives, blocks, |kind| kind != StepKind::Confirm);
+    let tried = by_rate(objectives, blocks, |kind| !matches!(kind, StepKind::Confirm | StepKind::Common));
     let estimate = |objective| {
         let view = View { objectives, objective, blocks, first, grid: &grid, all: &all };
         let found = if grid.is_empty() { view.bounds(&tried) } else { view.estimate() };

@@ -1,9 +1,10 @@
 //! Capacity: the highest rate at which a service keeps its objective.
 //!
 //! [`record`] makes a step's record of its requests, [`classify()`] says what it shows, [`CapacityRule`] which rate
-//! to try next, and [`capacities`] what all blocks together say. No clock, no state.
+//! to try next, [`capacities`] what all blocks together say, and [`common_rate`] where all are measured once more. No clock, no state.
 
 mod classify;
+mod common;
 mod ends;
 mod estimate;
 mod fit;
@@ -14,6 +15,7 @@ mod pool;
 mod search;
 
 pub use classify::{Class, classify};
+pub use common::common_rate;
 pub use estimate::{CapacityEnd, CapacityEstimate, CurvePoint, LimitedBy, PooledFigure, capacities, curve};
 pub use measure::record;
 pub use order::Placed;

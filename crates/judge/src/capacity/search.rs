@@ -2,18 +2,19 @@
 
 use std::ops::RangeInclusive;
 
+use weighbridge_model::experiment::{CapacitySpec, TriedRates};
 use weighbridge_model::objective::{Objectives, TimeStatistic};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::steps::{COUNTED, PARTS, StepEnd, StepKind, StepRecord};
 
 use crate::stats::bootstrap::draw_index;
 use crate::thresholds::{
-    BEYOND_PER_STEP, BRACKET_WIDTH, BUSY_SHARE, BUSY_STEPS, CEILING_NEAR, EXTRA_STEPS, LATE_STEPS,
-    SEARCH_BEGIN, SEARCH_HALVINGS, SEARCH_STEP, SEARCH_STEPS, SPOILED_HALVINGS, STEEP_ELASTICITY,
-    STEP_LONGEST, STEP_REQUESTS,
+    BEYOND_PER_STEP, BRACKET_WIDTH, BUSY_SHARE, BUSY_STEPS, CAPACITY_WIDTH, CEILING_NEAR, EXTRA_STEPS,
+    LATE_STEPS, LISTED_STEP_REQUESTS, SEARCH_BEGIN, SEARCH_HALVINGS, SEARCH_STEP, SEARCH_STEPS,
+    SPOILED_HALVINGS, STEEP_ELASTICITY, STEP_LONGEST, STEP_REQUESTS,
 };
 
-use super::classify::{Class, classify, is_kept, load_ratio};
+use super::classify::{Class, classify, is_hopeless, is_kept, load_ratio};
 use super::estimate::{CapacityEnd, CapacityEstimate, rate};
 use super::fit::{Enclosed, InverseLine, NEAR, RatePoint, is_steep, isotonic, largest_points, line_weight};
 use super::pool::{Which, by_rate};
@@ -32,6 +33,9 @@ const AIMED_RATIOS: [f64; 4] = [0.8, 1.25, 1.0, 0.8];
 
 /// Fewer than so many, however unsure the place of the limit is.
 const AIMED_MOST: usize = 12;
+
+/// So many rates at which not one request was fast enough say that none will be.
+const HOPELESS_STEPS: usize = 3;
 
 /// The standard error of the limit's place, as a share of the grid's width, at which the search is content.
 const PLACED: f64 = 0.15;
@@ -106,6 +110,8 @@ struct Tried {
     is_kept: bool,
     class: Class,
     length: Nanoseconds,
+    /// Not one good reply came within the limit.
+    is_hopeless: bool,
 }
 
 impl Tried {
@@ -137,6 +143,16 @@ impl Steps<'_> {
 }
 
 impl CapacityRule {
+    /// As the experiment asks, with steps as short as they may be.
+    pub fn new(spec: &CapacitySpec, objectives: Objectives, seed: u64) -> Self {
+        let (from, to, curve, rates) = match &spec.rates {
+            TriedRates::Searched { from, to, curve } => (*from, *to, *curve, Vec::new()),
+            TriedRates::Listed(rates) => (None, None, 0, rates.clone()),
+        };
+        let (length, width) = (SEARCH_STEP, Ratio::new(CAPACITY_WIDTH));
+        Self { objectives, from, to, curve, rates, length, width, seed }
+    }
+
     /// The next step of the search, from those of this variant in this block and the pace of its closed warm-up.
     /// Where it goes on from a grid, [`Self::lies_outside`] says on which side.
     pub fn search(&self, history: &[StepRecord], outside: Option<Outside>, pace: PerSecond) -> SearchStep {
@@ -283,6 +299,7 @@ impl CapacityRule {
                 is_kept,
                 class,
                 length: step.step.length,
+                is_hopeless: !is_kept && is_hopeless(&self.objectives, objective, step),
             };
             match tried.iter_mut().find(|old| old.rate == new.rate) {
                 _ if class == Class::Generator => {}
@@ -304,6 +321,10 @@ impl CapacityRule {
     /// Nothing is kept so far. Where the queue empties it may not be the load: a few higher rates are tried too.
     fn lower(&self, tried: &[Tried], pace: f64) -> Seek {
         let (lowest, highest) = (&tried[0], &tried[tried.len() - 1]);
+        // A lower rate, and a higher one, which a service that is slow after each pause would like better.
+        if tried.len() >= HOPELESS_STEPS && tried.iter().all(|one| one.is_hopeless) {
+            return Seek::Ended(CapacityEnd::Below(rate(lowest.rate)));
+        }
         let up = self.clamp(2.0 * highest.rate);
         if tried.len() > 1 && highest.class != Class::Cut && up <= 0.5 * pace && up > highest.rate {
             return Seek::Try(self.plan(up, StepKind::Bracket));
@@ -402,8 +423,8 @@ impl CapacityRule {
     fn least_length(&self, rate: f64, kind: StepKind) -> Nanoseconds {
         let beyond = |quantile: f64| BEYOND_PER_STEP as f64 / (1.0 - quantile);
         let statistics = self.objectives.conditions().iter().filter_map(|c| c.measure.statistic());
-        let wanted =
-            statistics.filter_map(TimeStatistic::quantile).map(beyond).fold(STEP_REQUESTS as f64, f64::max);
+        let fewest = if self.rates.is_empty() { STEP_REQUESTS } else { LISTED_STEP_REQUESTS };
+        let wanted = statistics.filter_map(TimeStatistic::quantile).map(beyond).fold(fewest as f64, f64::max);
         let wanted = if kind == StepKind::Bracket { 0.1 * wanted } else { wanted };
         let counted = COUNTED as f64 / PARTS as f64;
         Nanoseconds::from_secs_f64(wanted / (rate * counted).max(1e-3)).min(STEP_LONGEST)

@@ -2,7 +2,7 @@
 //! one by itself, so a block's value is its pseudo-value in the estimate of all.
 
 use weighbridge_model::id::{PointId, VariantId};
-use weighbridge_model::record::steps::{StepEnd, StepRecord};
+use weighbridge_model::record::steps::{StepEnd, StepKind, StepRecord};
 
 use crate::capacity::{CapacityEstimate, capacities};
 use crate::question::Question;
@@ -40,9 +40,10 @@ impl<'a> BlockSteps<'a> {
         }
     }
 
-    /// Whether the generator was too late or too busy in some step.
+    /// Whether the generator was too late or too busy in some step of the search.
     pub(crate) fn met_ceiling(&self) -> bool {
-        self.steps.iter().flatten().any(|one| one.step.end == StepEnd::Generator)
+        let mut searched = self.steps.iter().flatten().filter(|one| one.step.kind != StepKind::Common);
+        searched.any(|one| one.step.end == StepEnd::Generator)
     }
 
     pub(crate) fn steps(&self) -> &[Vec<&'a StepRecord>] {

@@ -18,6 +18,8 @@ pub(crate) use capacity::BlockSteps;
 use weighbridge_model::estimate::{Bounds, ContrastKind, Estimate, Quantity, Statistic};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
+use weighbridge_model::quantity::PerSecond;
+use weighbridge_model::record::WindowKind;
 
 use crate::question::{Load, Point, Question, Scope};
 use crate::records::{Cell, CellTotals, Records, RoundValue, Totals, WindowSelection, means_of_swapped};
@@ -261,7 +263,9 @@ impl<'a> VariantSamples<'a> {
             None => cell.with_totals(scope),
             Some(blocks) => {
                 let value = blocks.value(&capacities, cell.block);
-                CellTotals { totals: Totals::of_capacity(value), cell }
+                let is_measured = cell.windows.iter().any(|window| window.kind == WindowKind::Measured);
+                let totals = if is_measured { cell.totals(scope) } else { Totals::unknown() };
+                CellTotals { totals: totals.with_capacity(value), cell }
             }
         };
         let cells: Vec<_> = records.cells(point, variant, selection).into_iter().map(with_totals).collect();
@@ -273,6 +277,27 @@ impl<'a> VariantSamples<'a> {
         Self { scope, load, first_stage: question.blocks.min as usize, cells, trials, throughput, allowance }
     }
 
+    /// Those of one rate of a search for capacity. They have no quantiles, since windows alone tell of them.
+    pub(crate) fn of_rate(
+        question: &Question,
+        records: &Records<'a>,
+        Estimand { point, variant, scope }: Estimand,
+        rate: PerSecond,
+    ) -> Self {
+        let steps = records.cells(point, variant, WindowSelection::Steps).into_iter();
+        let cells = steps.filter_map(|cell| cell.at_rate(rate)).map(|cell| cell.with_totals(scope)).collect();
+        let first_stage = question.blocks.min as usize;
+        Self {
+            scope,
+            load: Load::Open,
+            first_stage,
+            cells,
+            trials: Vec::new(),
+            throughput: Ok(()),
+            allowance: 0.0,
+        }
+    }
+
     /// The same samples with p50 estimated from single windows, as if paired by round in closed load: for
     /// checks, whose windows have no histograms.
     pub(crate) fn by_windows(self) -> Self {
@@ -282,7 +307,7 @@ impl<'a> VariantSamples<'a> {
     /// The variant's own figure: the mean of block values.
     pub fn figure(&self, quantity: Quantity) -> Result<Estimate, Absence> {
         let values: Vec<f64> = self.values(quantity)?.into_iter().map(|(_, value)| value).collect();
-        let figure = widened(estimate(&values, self.first_stage), self.allowance_in_unit(&values));
+        let figure = widened(estimate(&values, self.first_stage), self.allowance_in_unit(quantity, &values));
         if quantity.contrast() == ContrastKind::Log {
             return Ok(figure);
         }
@@ -292,8 +317,13 @@ impl<'a> VariantSamples<'a> {
         Ok(Estimate { lower: interval.map(|i| i.lower), upper: interval.map(|i| i.upper), ..figure })
     }
 
-    fn allowance_in_unit(&self, values: &[f64]) -> f64 {
-        self.allowance * values.iter().sum::<f64>() / values.len().max(1) as f64
+    /// Only rates can be too far apart to tell.
+    fn allowance_of(&self, quantity: Quantity) -> f64 {
+        if quantity == Quantity::Capacity { self.allowance } else { 0.0 }
+    }
+
+    fn allowance_in_unit(&self, quantity: Quantity, values: &[f64]) -> f64 {
+        self.allowance_of(quantity) * values.iter().sum::<f64>() / values.len().max(1) as f64
     }
 
     /// The value of a quantity in each block; never empty. A block's typical is the median of its windows'
@@ -331,10 +361,10 @@ impl<'a> VariantSamples<'a> {
         }
         let in_unit = |samples: &VariantSamples<'_>| {
             let values: Vec<f64> = samples.values(quantity)?.into_iter().map(|(_, value)| value).collect();
-            Ok(samples.allowance_in_unit(&values))
+            Ok(samples.allowance_in_unit(quantity, &values))
         };
         let allowance = Allowance {
-            compared: self.allowance + baseline.allowance,
+            compared: self.allowance_of(quantity) + baseline.allowance_of(quantity),
             difference: in_unit(self)? + in_unit(baseline)?,
         };
         Ok(Contrast { allowance, ..Contrast::new(blocks, self.first_stage) })

@@ -55,6 +55,8 @@ pub struct Question {
     pub objectives: Vec<Objectives>,
     /// The highest rate that the experiment allows in a search for capacity.
     pub highest_rate: Option<PerSecond>,
+    /// The rates that it lists, ascending; empty where rates are searched for.
+    pub listed_rates: Vec<PerSecond>,
 }
 
 /// An operation that is a session of others, each of which is measured alone at a point of its own.
@@ -236,6 +238,10 @@ impl Question {
             compositions: compositions(&experiment.points),
             objectives: objectives(experiment),
             highest_rate: highest_rate(experiment),
+            listed_rates: match experiment.capacity.as_ref().map(|spec| &spec.rates) {
+                Some(TriedRates::Listed(rates)) => rates.clone(),
+                _ => Vec::new(),
+            },
         }
     }
 

@@ -7,8 +7,9 @@ use weighbridge_model::histogram::time_histogram;
 use weighbridge_model::id::PointId;
 use weighbridge_model::network::Crossed;
 use weighbridge_model::pairing::Pairing;
-use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::counts::{Count, Counts};
+use weighbridge_model::record::steps::{Step, StepEnd, StepKind};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, OperationFigures, Outcome, Traffic, TrialRecord, WindowKind, WindowRecord,
 };
@@ -89,6 +90,26 @@ impl<'a> Cell<'a> {
     /// The cell with these windows only, and without figures that need a trial's histograms or memory.
     pub(crate) fn with(&self, windows: Vec<&'a WindowRecord>) -> Self {
         Self { trials: Vec::new(), windows, ..*self }
+    }
+
+    /// The cell with the steps at one rate only, without those that say nothing of the variant; `None` where none is left.
+    pub(crate) fn at_rate(&self, rate: PerSecond) -> Option<Self> {
+        let says_something = |step: &&Step| {
+            matches!(step.kind, StepKind::Grid | StepKind::Extra)
+                && matches!(step.end, StepEnd::Complete | StepEnd::Cut)
+        };
+        let of_trial = |trial: &&'a TrialRecord| {
+            let steps = trial.steps.get(self.point.index()).into_iter().flatten().map(|one| &one.step);
+            let steps = steps.filter(|step| step.rate == rate).filter(says_something);
+            let numbers: Vec<u32> = steps.map(|step| step.number).collect();
+            let is_it = |window: &&'a WindowRecord| {
+                let is_step = window.kind == WindowKind::Step && window.point == self.point;
+                is_step && numbers.contains(&window.round)
+            };
+            trial.windows.iter().filter(is_it).collect::<Vec<_>>()
+        };
+        let windows: Vec<_> = self.trials.iter().flat_map(of_trial).collect();
+        (!windows.is_empty()).then(|| self.with(windows))
     }
 
     /// The windows' figures of a scope; windows without a good reply are left out.
@@ -413,11 +434,15 @@ impl Totals {
         }
     }
 
-    /// Only a capacity, which no block has by itself.
-    pub(crate) fn of_capacity(value: Option<f64>) -> Self {
-        let mut totals = Self { values: [None; Quantity::ALL.len()], recorded: 0, due: 0, lookups: 0 };
-        totals.values[Quantity::Capacity as usize] = value;
-        totals
+    /// Nothing was measured.
+    pub(crate) fn unknown() -> Self {
+        Self { values: [None; Quantity::ALL.len()], recorded: 0, due: 0, lookups: 0 }
+    }
+
+    /// With a capacity, which no block has by itself.
+    pub(crate) fn with_capacity(mut self, value: Option<f64>) -> Self {
+        self.values[Quantity::Capacity as usize] = value;
+        self
     }
 }
 

@@ -51,6 +51,8 @@ pub enum WindowSelection {
     /// Windows of the window check, by their length in requests relative to a measured window.
     Check(Longer),
     IdleCheck,
+    /// One of each rate tried in search of a capacity.
+    Steps,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -192,10 +194,12 @@ impl<'a> Block<'a> {
             trials.iter().flat_map(|t| &t.windows).filter(here).filter(move |w| w.kind == kind)
         };
         let windows: Vec<_> = match selection {
-            // A point has windows of one of these kinds.
             WindowSelection::Measured => {
-                windows_of_kind(WindowKind::Measured).chain(windows_of_kind(WindowKind::Step)).collect()
+                let measured: Vec<_> = windows_of_kind(WindowKind::Measured).collect();
+                // A search for capacity measures no other load unless all variants keep some rate.
+                if measured.is_empty() { windows_of_kind(WindowKind::Step).collect() } else { measured }
             }
+            WindowSelection::Steps => windows_of_kind(WindowKind::Step).collect(),
             WindowSelection::IdleCheck => windows_of_kind(WindowKind::IdleCheck).collect(),
             WindowSelection::Check(longer) => {
                 let mut sizes: Vec<u64> =

@@ -200,6 +200,7 @@ pub fn question(variants: &[&str]) -> Question {
         compositions: Vec::new(),
         objectives: Vec::new(),
         highest_rate: None,
+        listed_rates: Vec::new(),
         workload: "",
         absent: Vec::new(),
     }

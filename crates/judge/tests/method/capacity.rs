@@ -1,11 +1,15 @@
 //! Capacities of simulated services against closed forms: the fast form. `examples/capacity.rs` is the long form,
 //! with its table in docs/STUDY.md.
 
-use weighbridge_judge::capacity::{CapacityEnd, CapacityRule, LimitedBy, Outside, SearchStep};
+use weighbridge_judge::capacity::{CapacityEnd, CapacityRule, LimitedBy, Outside, SearchStep, record};
+use weighbridge_judge::question::{Load, Point};
 use weighbridge_judge::summarise;
-use weighbridge_model::quantity::{Nanoseconds, PerSecond};
-use weighbridge_model::record::WindowKind;
-use weighbridge_model::record::steps::{StepEnd, StepFigure, StepKind, StepRecord};
+use weighbridge_model::estimate::{Quantity, Verdict};
+use weighbridge_model::id::{OperationId, PointId};
+use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
+use weighbridge_model::record::steps::{Course, Step, StepEnd, StepFigure, StepKind, StepRecord};
+use weighbridge_model::record::{LoopHealth, Outcome, RequestRecord, TrialRecord, WindowKind};
+use weighbridge_model::table::{ResultTable, TableCell};
 
 use crate::capacity_laws::server::{Habit, Law, Service};
 use crate::capacity_laws::study::{OBJECTIVES, SERVICES, STARTS, study, truth};
@@ -148,6 +152,10 @@ fn a_search_stops_at_the_rates_it_may_try() {
     bounded.from = PerSecond::new(500.0);
     let found = search(&case(service, "mean < 50 us"), &bounded, 1).estimate;
     assert_eq!(found.end, CapacityEnd::Below(PerSecond::new(500.0).unwrap()));
+    // One below every single reply: a lower and a higher rate say so.
+    let constant = find(SERVICES[1].1, "mean < 50 us", 1);
+    assert!(matches!(constant.estimate.end, CapacityEnd::Below(_)), "{:?}", constant.estimate);
+    assert_eq!(constant.steps[0].len(), 3);
     // A limit that nothing keeps: low rates are tried, but not for minutes.
     let found = find(service, "mean < 50 us", 1);
     assert!(matches!(found.estimate.end, CapacityEnd::Below(_)), "{:?}", found.estimate);
@@ -230,4 +238,103 @@ fn intervals_of_short_steps_hold_the_truth_too() {
         // P(more than 5 of 30 at 5 %) is 0.003.
         assert!(missed <= 5, "{objective}: {missed} of 30");
     }
+}
+
+/// A step at `per_second` whose requests each take so long, and its window.
+fn add_step(trial: &mut TrialRecord, point: PointId, kind: StepKind, [per_second, micros]: [u64; 2]) {
+    let number = trial.steps[point.index()].len() as u32;
+    let requests = vec![good(micros * 1_000); per_second as usize];
+    let measured = kind == StepKind::Common;
+    let place = match measured {
+        true => Place::measured(0, 0),
+        false => Place { kind: WindowKind::Step, ..Place::measured(number, 0) },
+    };
+    add_window(trial, place, &requests);
+    trial.windows.last_mut().expect("it was added").point = point;
+    let start = Timestamp::from_nanos(1);
+    let request = |at: u64| {
+        let due = start + Nanoseconds::from_nanos(at * 1_000_000_000 / per_second);
+        let done = due + Nanoseconds::from_micros(micros);
+        RequestRecord { due, sent: due, done, operation: OperationId(0), outcome: Outcome::Ok }
+    };
+    let step = Step {
+        number,
+        kind,
+        course: Course::Rising,
+        rate: PerSecond::new(per_second as f64).expect("a rate"),
+        start,
+        length: Nanoseconds::from_secs(1),
+        end: StepEnd::Complete,
+        health: LoopHealth::default(),
+    };
+    let records: Vec<_> = (0..per_second).map(request).collect();
+    trial.steps[point.index()].push(record(&rule("mean < 1 ms", 1).objectives, step, &records));
+}
+
+/// At 100/s and 200/s `a` takes 200 µs and 300 µs where it began warm, twice as long where it began cold, and `b` three times as
+/// long as `a`.
+#[test]
+fn listed_rates_end_in_a_table_and_another_start_stands_beside_the_first() {
+    let mut asked = question(&["a", "b"]);
+    let rates = [100.0, 200.0].map(|rate| PerSecond::new(rate).expect("a rate"));
+    (asked.headline, asked.listed_rates, asked.highest_rate) =
+        (Quantity::Capacity, rates.to_vec(), Some(rates[1]));
+    let started = |start: &str| Point {
+        label: [("workload.start".to_owned(), start.to_owned())].into(),
+        load: Load::Open,
+        ..asked.points[0].clone()
+    };
+    asked.points = vec![started("warm"), started("cold")];
+    asked.objectives = vec![rule("mean < 1 ms", 1).objectives; 2];
+    let mut trials = Vec::new();
+    for (block, variant) in (0..6).flat_map(|block| [(block, 0), (block, 1)]) {
+        let mut trial = trial(block, variant);
+        (trial.steps, trial.tallies) = (vec![Vec::new(); 2], vec![Default::default(); 2]);
+        for (point, by) in [(PointId(0), 1), (PointId(1), 2)] {
+            let takes = |micros: u64| micros * by * if variant == 1 { 3 } else { 1 } + u64::from(block);
+            add_step(&mut trial, point, StepKind::Grid, [100, takes(200)]);
+            add_step(&mut trial, point, StepKind::Grid, [200, takes(300)]);
+            if point == PointId(0) {
+                add_step(&mut trial, point, StepKind::Common, [200, takes(300)]);
+            }
+        }
+        trials.push(trial);
+    }
+    let summary = summarise(&asked, &trials);
+    let find = |name: &str, start: &str| {
+        let is_it = |table: &&ResultTable| table.name == name && table.point["workload.start"] == start;
+        summary.tables.iter().find(is_it).expect("a table")
+    };
+    let point_of = |cell: &TableCell| cell.estimate().map(|estimate| (estimate.point / 1_000.0).round());
+    let rates = find("rates", "warm");
+    let names: Vec<&str> = rates.columns.iter().map(|column| &column.name[..]).collect();
+    assert_eq!(names, ["variant", "rate", "mean", "availability", "reliability", "kept"]);
+    assert!(rates.is_answer);
+    let means: Vec<_> =
+        rates.rows.iter().map(|row| (row[0].clone(), row[1].clone(), point_of(&row[2]))).collect();
+    let row =
+        |name: &str, rate: &str, micros: f64| (TableCell::variant(name), TableCell::text(rate), Some(micros));
+    let wanted = [
+        row("a", "100/s", 203.0),
+        row("a", "200/s", 303.0),
+        row("b", "100/s", 603.0),
+        row("b", "200/s", 903.0),
+    ];
+    assert_eq!(means, wanted, "with 2.5 µs of blocks");
+    let kept = |start: &str| find("rates", start).rows.iter().map(|row| row[5].clone()).collect::<Vec<_>>();
+    assert_eq!(kept("warm"), vec![TableCell::text("kept"); 4]);
+    assert_eq!(kept("cold")[3], TableCell::text("exceeded"), "b at 200/s takes 1.8 ms");
+    let starts = find("starts", "cold");
+    assert_eq!([&starts.rows[0][2], &starts.rows[0][3]].map(point_of), [Some(203.0), Some(403.0)]);
+    let TableCell::Difference { ratio, verdict } = &starts.rows[0][4] else { panic!("{:?}", starts.rows[0]) };
+    assert!((ratio.point - 403.0 / 203.0).abs() < 0.01 && *verdict == Verdict::Higher, "{ratio:?}");
+    // Costs are those of the step at the rate that both keep; under the other start none was measured.
+    let common: Vec<f64> = summary.common_rates.iter().map(|common| common.rate_per_s).collect();
+    assert_eq!(common, [200.0]);
+    let mean = |start: &str| {
+        let mut costs = summary.costs.iter().filter(|cost| cost.quantity == Quantity::ResponseMean);
+        costs.find(|cost| cost.point["workload.start"] == start).and_then(|cost| cost.ratio)
+    };
+    assert!((mean("warm").expect("a cost").point - 3.0).abs() < 0.03);
+    assert_eq!(mean("cold"), None);
 }

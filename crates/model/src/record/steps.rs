@@ -23,8 +23,10 @@ pub enum StepKind {
     Grid,
     /// A further rate that one block needs.
     Extra,
-    /// A longer one at the lower end of the interval, last.
+    /// A longer one at the lower end of the interval.
     Confirm,
+    /// At a rate that all variants keep, for their other costs: its window is a measured one.
+    Common,
 }
 
 /// Where the rate came from: the step before of the same variant.

@@ -15,8 +15,12 @@ pub(crate) fn section(summary: &Summary) -> String {
         return String::new();
     }
     let points = view::points(summary);
-    let tables: String =
-        points.iter().map(|point| table(&capacity::at(summary, point.label), point.label)).collect();
+    let of_point = |point: &view::Point<'_>| {
+        let others = capacity::common_rate(summary, point.label);
+        let others = others.map(|text| quiet(&escape(text.trim_end_matches(':')))).unwrap_or_default();
+        format!("{}{others}", table(&capacity::at(summary, point.label), point.label))
+    };
+    let tables: String = points.iter().map(of_point).collect();
     format!("<div class=\"charts\"></div>\n{}{tables}", quiet(READING))
 }
 

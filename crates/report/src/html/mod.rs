@@ -164,10 +164,10 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         ),
         ("repeat", "How to repeat", repeat(summary, report.how)),
     ];
-    // These sections are left out if they are empty; where rates are tried, no time is of one rate.
+    // These sections are left out if they are empty; where rates are tried, times are of one rate only where all keep one.
     let is_some = |id: &str, content: &str| match id {
         "capacity" | "layers" | "factorial" | "sizes" | "legs" | "tables" => !content.is_empty(),
-        "latency" => summary.capacities.is_empty(),
+        "latency" => summary.capacities.is_empty() || !summary.common_rates.is_empty(),
         _ => true,
     };
     let shown = all.into_iter().filter(|(id, _, content)| is_some(id, content));

@@ -2,7 +2,7 @@
 //! shown and why, and the findings that change what the reader should do. Two variants at one point take at
 //! most 24 lines of 80 columns; the rest is with `--details` and in the report.
 
-use weighbridge_model::estimate::Verdict;
+use weighbridge_model::estimate::{Quantity, Verdict};
 use weighbridge_model::finding::{WORTH_READING, title};
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::summary::{Cost, Finding, Severity, VariantSummary};
@@ -12,7 +12,7 @@ use crate::style::Tone;
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, columns, cut};
 use crate::view::{self, Pair, Point};
-use crate::{capacity, layering, words};
+use crate::{capacity, layering, result_tables, words};
 
 /// What is asked most, by name, in the order of rows.
 const ASKED_MOST: [&str; 9] = [
@@ -76,15 +76,17 @@ impl Page<'_> {
     fn point(&self, point: &Point<'_>, is_many: bool) -> Vec<String> {
         let has_capacities = !capacity::at(self.summary, point.label).is_empty();
         let mut lines = if is_many || point.pairs.is_empty() || has_capacities {
-            self.figures(point)
-        } else {
-            let mut lines = self.condition(point);
-            for pair in &point.pairs {
-                lines.push(self.style.paint(Tone::Strong, &self.pair_heading(point, pair)));
-                lines.extend(self.pair(point, pair));
+            let mut lines = self.figures(point);
+            if has_capacities && !is_many && capacity::common_rate(self.summary, point.label).is_some() {
+                lines.extend(self.pairs(point));
             }
             lines
+        } else {
+            let mut lines = self.condition(point);
+            lines.extend(self.pairs(point));
+            lines
         };
+        lines.extend(result_tables::answer_lines(self.summary, point.label, self.style, self.columns));
         if !is_many {
             lines.extend(self.where_time_went(point));
         }
@@ -92,9 +94,22 @@ impl Page<'_> {
         lines
     }
 
+    fn pairs(&self, point: &Point<'_>) -> Vec<String> {
+        let mut lines = Vec::new();
+        for pair in &point.pairs {
+            lines.push(self.style.paint(Tone::Strong, &self.pair_heading(point, pair)));
+            lines.extend(self.pair(point, pair));
+        }
+        lines
+    }
+
     fn pair(&self, point: &Point<'_>, pair: &Pair<'_>) -> Vec<String> {
         let (shown, left): (Vec<&Cost>, Vec<&Cost>) =
-            asked_most(pair).into_iter().partition(|cost| words::has_figures(cost));
+            // Capacities have a table of their own.
+            asked_most(pair)
+                .into_iter()
+                .filter(|cost| cost.quantity != Quantity::Capacity)
+                .partition(|cost| words::has_figures(cost));
         let mut lines = Vec::new();
         if !shown.is_empty() {
             let tables = [2, 1].map(|gap| table(point, pair, &shown, gap));

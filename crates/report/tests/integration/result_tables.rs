@@ -52,6 +52,7 @@ pub fn actions(of: &Summary) -> ResultTable {
             row("go", "buy", 208_000.0, [withheld(), difference(2.0)]),
         ],
         notes: vec!["Times of `buy` are of *all* of them.".to_owned()],
+        is_answer: false,
         drawing: Some(TableDrawing::Bars { value: 4 }),
     }
 }

@@ -189,6 +189,7 @@ pub fn layered() -> Summary {
         layering: layering(),
         factorials: factorials(["64 B", "64 KiB"]),
         capacities: Vec::new(),
+        common_rates: Vec::new(),
         ..valid()
     }
 }

@@ -227,6 +227,7 @@ pub fn valid() -> Summary {
         layering: Default::default(),
         factorials: Vec::new(),
         capacities: Vec::new(),
+        common_rates: Vec::new(),
         idle: None,
         unavailable: Vec::new(),
         calibration: Some(quote()),

@@ -150,6 +150,7 @@ fn summary() -> Summary {
         layering: Default::default(),
         factorials: Vec::new(),
         capacities: Vec::new(),
+        common_rates: Vec::new(),
         unavailable: vec![("soap".to_owned(), "no JDK: install one".to_owned())],
         idle: None,
         calibration: None,
