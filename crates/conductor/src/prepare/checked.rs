@@ -18,7 +18,7 @@ use crate::prepare::cores::CorePlacement;
 use crate::prepare::error::PrepareError;
 use crate::prepare::shapes::{self, Shape};
 use crate::prepare::sources::{self, Revisions};
-use crate::prepare::{connections, heaps, launch_spec, limits, remote, secrets, services};
+use crate::prepare::{connections, forecast, heaps, launch_spec, limits, remote, secrets, services};
 use crate::words::factors;
 
 /// An experiment without a mistake that can be seen before anything is started.
@@ -69,6 +69,22 @@ impl Checked {
     /// The script of the first point, where its workload names files of one.
     pub fn script(&self) -> Option<&Arc<TradeScript>> {
         self.shapes.first().and_then(Shape::script)
+    }
+
+    /// Leaves points out of a quick run that would take longer than five minutes; says which are left, if not all.
+    pub fn shorten(&mut self) -> Option<String> {
+        let declared = |variant: &Variant| {
+            let service = self.catalog.as_ref().and_then(|catalog| services::service_of(variant, catalog));
+            service.and_then(|service| service.warmup()).unwrap_or_default()
+        };
+        let kept = forecast::kept_in_quick(&self.experiment, declared)?;
+        let all = self.experiment.points.len();
+        let mut at = 0..all;
+        self.shapes.retain(|_| at.next().is_some_and(|at| kept.contains(&at)));
+        let mut at = 0..all;
+        self.experiment.points.retain(|_| at.next().is_some_and(|at| kept.contains(&at)));
+        let labels: Vec<String> = self.experiment.points.iter().map(|point| factors(&point.label)).collect();
+        Some(format!("{} of {all} points, since all would take longer: {}", kept.len(), labels.join("; ")))
     }
 
     /// Variants whose server cannot keep a setting of their cache, and why: a run leaves them out.
