@@ -206,6 +206,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn everything_is_removed_once_and_networks_after_what_runs_in_them() {
+        let path = |name: &str| std::path::PathBuf::from(name);
+        let network = |name: &str| OwnedResource::Namespace { path: path(name), with_folder: false };
+        let process = OwnedResource::Process(ProcessIdentity::own().expect("/proc is mounted"));
+        let container = |runtime: &str| OwnedResource::Container {
+            runtime: runtime.into(),
+            id: "c".into(),
+            folder: path("c"),
+        };
+        let made = [
+            OwnedResource::StateFolder { path: path("s") },
+            network("first"),
+            container("docker"),
+            network("second"),
+            OwnedResource::Cgroup { path: path("g") },
+            process,
+            container("runc"),
+            OwnedResource::Worktree { path: path("w"), repository: path("r") },
+        ];
+        let order: Vec<_> = in_removal_order(&made).collect();
+        let places = [4, 5, 6, 2, 3, 1, 0, 7];
+        assert_eq!(order, places.map(|place| &made[place]).to_vec());
+    }
+
+    #[test]
     fn a_process_of_another_start_time_is_a_stranger() {
         let own = ProcessIdentity::own().expect("/proc is mounted");
         let stranger = ProcessIdentity { start_time: own.start_time + 1, ..own };
