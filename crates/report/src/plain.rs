@@ -70,7 +70,7 @@ pub(crate) fn spoken(summary: &Summary, cost: &Cost) -> String {
 }
 
 /// One line where other statistics of the same times change otherwise than the headline: by more than the margin beyond its
-/// interval, or the other way. `None` where they agree, and where the headline is no time.
+/// interval, or with the opposite verdict. `None` where they agree, and where the headline is no time.
 pub(crate) fn other_statistics(summary: &Summary, cost: &Cost) -> Option<String> {
     let headline = cost.quantity;
     if headline.statistic() == Statistic::Other || !words::has_figures(cost) {
@@ -85,7 +85,9 @@ pub(crate) fn other_statistics(summary: &Summary, cost: &Cost) -> Option<String>
         let is_time = other.quantity.statistic() != Statistic::Other;
         let apart = |(low, high): (f64, f64)| low > upper * margin || high * margin < lower;
         let interval = other.ratio.and_then(|ratio| ratio.interval());
-        is_beside && is_time && words::has_figures(other) && interval.is_some_and(apart)
+        let verdicts = [cost.verdict, other.verdict];
+        let is_opposite = verdicts.contains(&Verdict::Higher) && verdicts.contains(&Verdict::Lower);
+        is_beside && is_time && words::has_figures(other) && (is_opposite || interval.is_some_and(apart))
     };
     let changes = summary.costs.iter().filter(moves_otherwise).map(|other| {
         let name = words::label(other.quantity).replace("response ", "").replace("service ", "");
@@ -93,7 +95,7 @@ pub(crate) fn other_statistics(summary: &Summary, cost: &Cost) -> Option<String>
         Some(format!("{name} {point}{}", interval.map(|both| format!(" {both}")).unwrap_or_default()))
     });
     let changes: Vec<String> = changes.flatten().collect();
-    (!changes.is_empty()).then(|| format!("Not so at every quantile: {}.", changes.join(", ")))
+    (!changes.is_empty()).then(|| format!("Other statistics change differently: {}.", changes.join(", ")))
 }
 
 fn text(text: impl Into<String>) -> Piece {
@@ -284,8 +286,15 @@ mod tests {
         summary.costs.extend([of(Quantity::ResponseP50, 2.26), of(Quantity::ResponseP99, 0.09)]);
         assert_eq!(
             other_statistics(&summary, &headline).as_deref(),
-            Some("Not so at every quantile: p50 +126.0 % [+125.0, +127.0], p99 -91.0 % [-92.0, -90.0].")
+            Some(
+                "Other statistics change differently: p50 +126.0 % [+125.0, +127.0], p99 -91.0 % [-92.0, -90.0]."
+            )
         );
+        let slightly = of(Quantity::ResponseMean, 1.012);
+        let the_other_way = Cost { verdict: Verdict::Lower, ..of(Quantity::ResponseP95, 0.988) };
+        summary.costs = vec![slightly.clone(), the_other_way];
+        let said = other_statistics(&summary, &slightly).expect("2.4 % apart, with opposite verdicts");
+        assert!(said.starts_with("Other statistics change differently: p95 -1.2 %"), "{said}");
         let throughput = of(Quantity::Throughput, 0.5);
         assert_eq!(other_statistics(&summary, &throughput), None);
     }

@@ -61,6 +61,7 @@ fn of_file(arguments: &Capacity, file: &Path, gates: Vec<Gate>, printer: &Printe
     };
     let checked = Checked::new(experiment, &options)
         .with_context(|| format!("experiment `{}` cannot be run", file.display()))?;
+    checked.shortened().into_iter().for_each(|text| printer.progress(text));
     let printed = Printed::new(&arguments.load.output, arguments.load.details)?;
     carry_out(checked, &options, printed, printer)
 }

@@ -46,10 +46,8 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
             printer.warning(format_args!("it cannot be run here as it is: {error}"));
             Foreseen::default()
         }
-        Ok(mut checked) => {
-            if let Some(kept) = arguments.quick.then(|| checked.shorten()).flatten() {
-                printer.progress(format_args!("quick: {kept}; the others without `--quick`"));
-            }
+        Ok(checked) => {
+            checked.shortened().into_iter().for_each(|text| printer.progress(text));
             let foreseen = Foreseen { replays: checked.replays(), refused: checked.refused_caches() };
             // With what was found in the traces.
             experiment.points.clone_from(&checked.experiment().points);

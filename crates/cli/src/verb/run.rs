@@ -63,11 +63,9 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
         experiment.add_gates(&extra).map_err(anyhow::Error::msg)?;
         experiment.tags.run.extend(arguments.tags.iter().cloned());
         let options = Options { experiment_folder: folder_of(&file), ..base.clone() };
-        let mut checked = Checked::new(experiment, &options)
+        let checked = Checked::new(experiment, &options)
             .with_context(|| format!("experiment `{}` cannot be run", file.display()))?;
-        if let Some(kept) = arguments.quick.then(|| checked.shorten()).flatten() {
-            printer.progress(format_args!("quick: {kept}; the others without `--quick`"));
-        }
+        checked.shortened().into_iter().for_each(|text| printer.progress(text));
         read.push((checked, options));
     }
     let printed = Printed::new(&arguments.output, arguments.details)?;

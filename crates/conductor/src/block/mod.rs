@@ -315,7 +315,7 @@ impl<'a, 'b> Block<'a, 'b> {
                     | BlockError::Answers(_)
                     | BlockError::Silent { .. }
                     | BlockError::Direct(_),
-                ) => match self.variants.iter_mut().find_map(RunningVariant::death_soon) {
+                ) => match RunningVariant::first_death(&mut self.variants) {
                     Some(death) => BlockError::Died { how: death.detail().to_owned() }.into(),
                     None => abort,
                 },

@@ -32,13 +32,23 @@ pub struct Checked {
     pub(crate) revisions: Revisions,
     /// Hidden in everything that is stored or displayed.
     pub(crate) secrets: Secrets,
+    shortened: Option<String>,
+}
+
+/// Those at the places `kept`.
+fn retained<T>(all: Vec<T>, kept: &[usize]) -> Vec<T> {
+    let places = all.into_iter().enumerate();
+    places.filter(|(at, _)| kept.contains(at)).map(|(_, one)| one).collect()
 }
 
 impl Checked {
     /// Refuses unknown services, rates that need permission, unreadable files, missing environment variables,
     /// and requests that cannot be sent.
     pub fn new(experiment: Experiment, options: &Options) -> Result<Self, PrepareError> {
-        let checked = Self::for_resume(experiment, options)?;
+        let mut checked = Self::for_resume(experiment, options)?;
+        if options.quick {
+            checked.shorten();
+        }
         checked.check(options).map_err(|error| error.without(&checked.secrets))?;
         Ok(checked)
     }
@@ -52,6 +62,7 @@ impl Checked {
             catalog: services::catalog_of(&experiment, folder)?,
             revisions: sources::revisions(&experiment)?,
             secrets: secrets::experiment_secrets(&experiment),
+            shortened: None,
             experiment,
         })
     }
@@ -71,20 +82,26 @@ impl Checked {
         self.shapes.first().and_then(Shape::script)
     }
 
-    /// Leaves points out of a quick run that would take longer than five minutes; says which are left, if not all.
-    pub fn shorten(&mut self) -> Option<String> {
+    /// Which points a quick run keeps, if all of them would take longer than five minutes.
+    pub fn shortened(&self) -> Option<&str> {
+        self.shortened.as_deref()
+    }
+
+    fn shorten(&mut self) {
         let declared = |variant: &Variant| {
             let service = self.catalog.as_ref().and_then(|catalog| services::service_of(variant, catalog));
             service.and_then(|service| service.warmup()).unwrap_or_default()
         };
-        let kept = forecast::kept_in_quick(&self.experiment, declared)?;
+        let Some(kept) = forecast::kept_in_quick(&self.experiment, declared) else { return };
         let all = self.experiment.points.len();
-        let mut at = 0..all;
-        self.shapes.retain(|_| at.next().is_some_and(|at| kept.contains(&at)));
-        let mut at = 0..all;
-        self.experiment.points.retain(|_| at.next().is_some_and(|at| kept.contains(&at)));
+        self.shapes = retained(std::mem::take(&mut self.shapes), &kept);
+        self.experiment.points = retained(std::mem::take(&mut self.experiment.points), &kept);
         let labels: Vec<String> = self.experiment.points.iter().map(|point| factors(&point.label)).collect();
-        Some(format!("{} of {all} points, since all would take longer: {}", kept.len(), labels.join("; ")))
+        self.shortened = Some(format!(
+            "quick: {} of {all} points, since all would take longer than five minutes: {}; the others without `--quick`",
+            kept.len(),
+            labels.join("; ")
+        ));
     }
 
     /// Variants whose server cannot keep a setting of their cache, and why: a run leaves them out.

@@ -135,7 +135,7 @@ pub(crate) fn prepare(
     heaps::check_known(&checked.experiment)?;
     let postgres = find_postgres(&checked.experiment)?;
     let mut say = |event: Event| sink(&TimedEvent { at: Nanoseconds::ZERO, event });
-    let Checked { mut experiment, shapes, placement, catalog, revisions, secrets } = checked;
+    let Checked { mut experiment, shapes, placement, catalog, revisions, secrets, .. } = checked;
     let sources = ProgramSources::prepare(&mut experiment, &revisions, options, &mut say)?;
     let mut builder = Builder { control: &options.control, catalog, say: &mut say, built: Vec::new() };
     let host = HostChecks {

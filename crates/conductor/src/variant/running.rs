@@ -184,15 +184,21 @@ impl RunningVariant {
 
     /// [`RunningVariant::death`], after waiting briefly for a process that is about to end.
     pub fn death_soon(&mut self) -> Option<Void> {
+        Self::first_death(std::slice::from_mut(self))
+    }
+
+    /// The same of several, which are waited for together.
+    pub fn first_death(variants: &mut [Self]) -> Option<Void> {
         // A frozen process that is about to end would seem alive.
-        let _ = self.thaw();
+        variants.iter_mut().for_each(|running| drop(running.thaw()));
         for _ in 0..DEATH_SHOWS {
-            if self.own.as_mut()?.roles.exit().is_some() {
-                break;
+            let death = variants.iter_mut().find_map(Self::death);
+            if death.is_some() || variants.iter().all(|running| running.own.is_none()) {
+                return death;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.death()
+        None
     }
 
     /// How a process of ours ended and its last output; `None` while all run.

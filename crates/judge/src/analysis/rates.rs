@@ -85,13 +85,10 @@ fn figures<'a>(
     variant: VariantId,
     rate: PerSecond,
 ) -> impl Iterator<Item = TableCell> + 'a {
-    let figure = move |scope, quantity| {
-        let samples = samples(point, point.id, variant, scope, rate);
-        TableCell::figure(samples.figure(quantity).ok())
-    };
-    let whole = point.facts.scopes()[0];
-    let times = timed(point.facts).map(move |scope| figure(scope, Quantity::ResponseMean));
-    times.chain(SHARES.map(|share| figure(whole, share)))
+    let of_scope = move |scope| samples(point, point.id, variant, scope, rate);
+    let mean = move |scope| TableCell::figure(of_scope(scope).figure(Quantity::ResponseMean).ok());
+    let whole = of_scope(point.facts.scopes()[0]);
+    timed(point.facts).map(mean).chain(SHARES.map(|share| TableCell::figure(whole.figure(share).ok())))
 }
 
 fn samples<'a>(

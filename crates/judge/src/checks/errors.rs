@@ -1,7 +1,7 @@
 //! Did the variant answer, and answer well?
 
 use weighbridge_model::quantity::{Ratio, grouped};
-use weighbridge_model::record::{ErrorCounts, ErrorKind, FailedReplies, WindowKind, WindowRecord};
+use weighbridge_model::record::{ErrorCounts, ErrorKind, FailedReplies, WindowRecord};
 
 use super::{Alarm, CheckContext, Impact, VariantTotals};
 use crate::question::Scope;
@@ -43,12 +43,12 @@ pub(super) fn errors(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Replies of good status with wrong content in any window after the warm-up: what answers wrongly does other work, however
+/// Replies of good status with wrong content, in any window, as the kinds are counted: what answers wrongly does other work, however
 /// fast, and its owner wants to know.
 pub(super) fn wrong_replies(context: &CheckContext<'_>) -> Option<Alarm> {
     let trials = || context.totals.cells.iter().flat_map(|cell| &cell.trials);
     let (mut wrong, mut requests) = (0, 0);
-    let is_here = |window: &&WindowRecord| window.point == context.point && window.kind != WindowKind::WarmUp;
+    let is_here = |window: &&WindowRecord| window.point == context.point;
     for window in trials().flat_map(|trial| &trial.windows).filter(is_here) {
         wrong += window.figures.errors.check;
         requests += window.figures.begun();

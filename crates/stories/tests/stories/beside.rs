@@ -238,10 +238,8 @@ fn an_engine_whose_daemon_does_not_come_up_is_left_out_with_what_it_said() {
         let world = World::new();
         let services = catalogue(&world);
         let before = Around::see();
-        let broken =
-            world.write("dockerd", "#!/bin/sh\necho 'failed to start daemon: no room at all' >&2\nexit 1\n");
-        fs::set_permissions(&broken, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-            .expect("it is ours");
+        world.script("dockerd", "echo 'failed to start daemon: no room at all' >&2\nexit 1");
+        let broken = world.path("dockerd");
         world.experiment(&[
             "name = \"bare\"\nservice = \"rust\"",
             "name = \"same\"\nservice = \"rust\"",
